@@ -66,7 +66,7 @@ FLAGS: dict[str, Flag] = {
     "error_checking_behavior_oob": Flag("ignore", CHECKS, traced=True),
     "error_checking_behavior_nan": Flag("ignore", CHECKS),
     "error_checking_behavior_divide": Flag("ignore", CHECKS),
-    "softmax_custom_jvp": Flag(True, traced=True),
+    "softmax_custom_jvp": Flag(False, traced=True),
     "allow_f16_reductions": Flag(True),
     "debug_nans": Flag(False),
     "debug_infs": Flag(False),
@@ -78,14 +78,14 @@ FLAGS: dict[str, Flag] = {
     "enable_checks": Flag(False),
     "check_tracer_leaks": Flag(False, traced=True),
     "default_device": Flag(None, (None, Any), valid=names_device),
-    "platforms": Flag("cpu", (None, Any)),
+    "platforms": Flag("cpu"),
     "platform_name": Flag("", (None, Any)),
     "transfer_guard": Flag(None, GUARDS),
     "transfer_guard_host_to_device": Flag(None, GUARDS),
     "transfer_guard_device_to_device": Flag(None, GUARDS),
     "transfer_guard_device_to_host": Flag(None, GUARDS),
-    "traceback_filtering": Flag("auto", (None, Any)),
-    "compilation_cache_dir": Flag(None, (None, Any)),
+    "traceback_filtering": Flag("auto", ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto")),
+    "compilation_cache_dir": Flag(None),
     "enable_compilation_cache": Flag(True),
     "persistent_cache_min_compile_time_secs": Flag(1.0),
     "persistent_cache_min_entry_size_bytes": Flag(0),
@@ -95,14 +95,75 @@ FLAGS: dict[str, Flag] = {
     "auto_pcast": Flag(True),
     "remove_size_one_mesh_axis_from_type": Flag(False),
     "jax2tf_associative_scan_reductions": Flag(False),
-    "array_garbage_collection_guard": Flag(None, (None, Any)),
+    "array_garbage_collection_guard": Flag(None, (None, "allow", "log", "fatal")),
     "thread_guard": Flag(False),
     "log_checkpoint_residuals": Flag(False),
     "debug_log_modules": Flag(""),
-    "logging_level": Flag("NOTSET", (None, Any)),
+    "logging_level": Flag("NOTSET", (None, "NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")),
     "pprint_use_color": Flag(True),
 }
-"""By name, without the `jax_` that users write before it. Those that steer only XLA are accepted and have no effect."""
+LEVELS = ("UNKNOWN", "O0", "O1", "O2", "O3")
+FOR_XLA: dict[str, Any] = {
+    **dict.fromkeys(
+        (
+            *("bcoo_cusparse_lowering", "check_static_indices", "check_vma", "compilation_cache_check_contents"),
+            *("compilation_cache_expect_pgle", "compilation_cache_include_metadata_in_key", "custom_vjp3"),
+            *("debug_leaked_clients_on_clear_backends", "disable_bwd_checks", "disable_vmap_shmap_error"),
+            *("disallow_mesh_context_manager", "distributed_debug", "eager_constant_folding", "enable_pgle"),
+            *("enable_recoverability", "experimental_unsafe_xla_runtime_errors", "mosaic_allow_hlo"),
+            *("export_ignore_forward_compatibility", "pallas_enable_debug_checks", "pallas_poison_buffers"),
+            *("ragged_dot_use_gpu_pallas_triton_lowering", "raise_persistent_cache_errors", "refs_to_pins", "remat3"),
+            *("remove_custom_partitioning_ptr_from_cache_key", "scan3", "share_binary_between_hosts"),
+            *("threefry_gpu_kernel_lowering", "use_emit_pipeline_primitive", "use_simplified_jaxpr_constants"),
+        ),
+        False,
+    ),
+    **dict.fromkeys(
+        (
+            *("compiler_enable_remat_pass", "enable_preemption_service", "include_full_tracebacks_in_locations"),
+            *("jax2tf_default_native_serialization", "mutable_array_checks", "pallas_use_mosaic_gpu"),
+            *("ragged_dot_use_ragged_dot_instruction", "use_shardy_partitioner"),
+        ),
+        True,
+    ),
+    **{"captured_constants_report_frames": 0, "captured_constants_warn_bytes": 2_000_000_000},
+    **{"compilation_cache_max_size": -1, "cpu_get_global_topology_timeout_minutes": 5},
+    **{"cpu_get_local_topology_timeout_minutes": 2, "embedded_constants_max_bytes": 32},
+    **{"export_calling_convention_version": 10, "pgle_aggregation_percentile": 90, "pgle_profiling_runs": 3},
+    **{"serialization_version": 0, "share_binary_between_hosts_timeout_ms": 1_200_000},
+    **{"traceback_in_locations_limit": 100, "xla_profile_version": 0},
+    **{"exec_time_optimization_effort": 0.0, "memory_fitting_effort": 0.0},
+    **{"hlo_source_file_canonicalization_regex": None, "source_url_schema": None},
+    "persistent_cache_enable_xla_caches": "xla_gpu_per_fusion_autotune_cache_dir",
+}
+CHOICES_FOR_XLA = {
+    "cpu_collectives_implementation": ("gloo", "mpi", "megascale", None),
+    "explicit_x64_dtypes": ("warn", "error", "allow"),
+    "memory_fitting_level": ("O2", *LEVELS),
+    "optimization_level": LEVELS,
+    "send_traceback_to_runtime": ("off", "on", "full"),
+    "use_magma": ("auto", "off", "on"),
+}
+UNCHECKED_FOR_XLA: dict[str, Any] = {
+    **dict.fromkeys(("cuda_visible_devices", "oneapi_visible_devices", "rocm_visible_devices"), "all"),
+    **dict.fromkeys(("backend_target", "dump_ir_to", "mock_gpu_topology", "xla_backend"), ""),
+    **dict.fromkeys(("cross_host_transfer_socket_address", "cross_host_transport_addresses"), ""),
+    **dict.fromkeys(("cross_host_transfer_timeout_seconds", "cross_host_transfer_transfer_size"), None),
+    **dict.fromkeys(("check_proxy_envs", "include_debug_info_in_dumps", "sort_devices_by_process_index"), True),
+    **dict.fromkeys(("disable_most_optimizations", "pallas_verbose_errors"), False),
+    **{"dump_ir_modes": "stablehlo", "force_dcn_cross_host_transfers": False, "mock_num_gpu_processes": 0},
+    **{"pjrt_client_create_options": None, "tracer_error_num_traceback_frames": 5},
+    "compiler_detailed_logging_min_ops": 10,
+}
+FLAGS.update({name: Flag(default) for name, default in FOR_XLA.items()})
+FLAGS.update({name: Flag(allowed[0], allowed) for name, allowed in CHOICES_FOR_XLA.items()})
+FLAGS.update({name: Flag(default, (None, Any)) for name, default in UNCHECKED_FOR_XLA.items()})
+WITHOUT_PREFIX = (
+    *("check_vma", "eager_constant_folding", "jax2tf_associative_scan_reductions"),
+    *("jax2tf_default_native_serialization", "mock_num_gpu_processes"),
+)
+"""By name, without the `jax_` that users write before it (but before these). Those that steer only XLA are accepted and
+have no effect."""
 CAREFUL = (
     *("disable_jit", "debug_nans", "debug_infs", "no_execution", "debug_key_reuse"),
     *("transfer_guard", "transfer_guard_host_to_device"),
@@ -141,12 +202,20 @@ def check(name: str, value: Any) -> Any:
     wrong = flag.valid(value) if flag.valid is not None else None
     if wrong is not None:
         raise ValueError(wrong)
-    if flag.allowed and flag.allowed[-1] is not Any and value not in flag.allowed:
-        raise ValueError(f"invalid value {value!r} for jax_{name}: it is one of {', '.join(map(repr, flag.allowed))}")
-    if type(flag.default) is bool and not flag.allowed:
-        if value not in (True, False, 0, 1):
-            raise TypeError(f"invalid value {value!r} for jax_{name}: it is True or False")
+    if flag.allowed:
+        if flag.allowed[-1] is not Any and value not in flag.allowed:
+            allowed = ", ".join(map(repr, flag.allowed))
+            raise ValueError(f"invalid value {value!r} for jax_{name}: it is one of {allowed}")
+        return value
+    kind = type(flag.default)
+    if kind is bool:
         return bool(value)
+    kinds = {int: int, float: (float, int)}.get(kind, str)
+    if value is not None and flag.valid is None and not isinstance(value, kinds):
+        what = "string" if kinds is str else kind.__name__
+        raise ValueError(
+            f"new {what} config value must be None or of type {what}, got {value!r} of type {type(value)}."
+        )
     return value
 
 

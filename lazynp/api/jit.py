@@ -391,7 +391,6 @@ def jit(
     out_shardings: Any = None,
     device: Any = None,
     backend: str | None = None,
-    abstracted_axes: Any = None,
     compiler_options: Any = None,
     door: Door,
     make: Callable[..., Any] = Jit,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..api.control import fori_loop
+from ..api.vmap import vmap
 from ..config import config
 from ..flags import flags
 from ..graph.aval import Aval
@@ -16,11 +17,11 @@ from ..graph.node import ABSTRACT, Node
 from ..ops import elementwise as e
 from ..ops.elementwise import convert, where
 from ..ops.indexing import scatter
-from ..ops.promotion import broadcast
+from ..ops.reductions import reduce
 from ..ops.shape import broadcast_to, reshape, set_, slice_, whole
 from ..ops.tags import refusing
 from ..tracebacks import leave
-from .array import Array, as_node, cast_node, is_arraylike, typed, wrap_value
+from .array import Array, as_node, cast_node, door, is_arraylike, typed, wrap_value
 from .array import wrap as wrap_node
 from .at_once import apply
 from .casts import astype_node
@@ -221,32 +222,12 @@ class IndexUpdateRef:
         return self._update("max", values, **options)
 
     def apply(self, func: Callable[[Any], Any], **options: Any) -> Array:
-        """x with func applied at the index: as often as it is repeated.
+        """x with func, a function of one element, applied at the index: as often as it is repeated.
 
-        Raises: NotImplementedError for a traced index with more than 64 elements, unless `unique_indices` is given.
+        Raises: ValueError for a func that gives another dtype.
         """
-        x = self.array
-        if x.node.trace:
-            x = wrap_node(refusing(x.node, why="scatter_apply JVP not implemented"))
-        count = update(full_of(x, 0, np.int32), self.index, 1, "add", options.get("mode"), **wrapping(options))
-        times = self._repeats(count, options)
-        for k in range(times):
-            more: Any = count > k
-            x = select(more, func(x), x)
-        return x
-
-    def _repeats(self, count: Array, options: dict[str, Any]) -> int:
-        if options.get("unique_indices"):
-            return 1
-        if count.node.trace != ABSTRACT:
-            return int(count._value().max(initial=0))
-        plan = plan_of(self.index, self.array.shape)
-        most = math.prod(broadcast(*[k.shape for k in plan.arrays])) if plan.arrays else 1
-        if most > 64:
-            raise NotImplementedError(
-                "x.at[index].apply with a traced index of many elements needs unique_indices=True"
-            )
-        return most
+        count = update(full_of(self.array, 0, np.int32), self.index, 1, "add", options.get("mode"), **wrapping(options))
+        return applied(func, self.array, count)
 
     def _ones(self) -> IndexUpdateRef:
         return IndexUpdateRef(full_of(self.array, 1, self.array.dtype), self.index)
@@ -323,6 +304,33 @@ def small_update(x: Array, index: Any, value: Any, how: str) -> Array | None:
 def full_of(x: Array, value: Any, dtype: Any) -> Array:
     """An array like x, of one value."""
     return apply(lambda a: broadcast_to(np.asarray(value, dtype)[()], shape=a.shape), x.node)
+
+
+def applied(func: Callable[[Any], Any], x: Array, count: Array) -> Array:
+    """x with a function of one element applied to each as often as `count` says. Raises ValueError for one that gives
+    another dtype or shape."""
+    if x.node.trace:
+        x = wrap_node(refusing(x.node, why="scatter_apply JVP not implemented"))
+    if not x.size:
+        return x
+    each: Any = vmap(func, door=door)
+
+    def once(k: Any, x: Array) -> Array:
+        found = each(x.reshape(-1))
+        if typed(found)[0] != x.dtype or found.shape != (x.size,):
+            raise ValueError(
+                f"the function that is applied to elements of type {x.dtype.name} has to give one of that type, gave "
+                f"{found.dtype.name}{list(found.shape[1:])}"
+            )
+        more: Any = count > k
+        return select(more, found.reshape(x.shape), x)
+
+    if count.node.trace == ABSTRACT:
+        out: Array = fori_loop(0, wrap_node(reduce("maximum", count.node)), once, x, door=door)
+        return out
+    for k in range(int(count._value().max(initial=0))):
+        x = once(k, x)
+    return x
 
 
 def select(mask: Array, a: Any, b: Array) -> Array:

@@ -12,14 +12,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..flags import FLAGS, Override, add_flag, flags, set_flag
+from ..flags import FLAGS, WITHOUT_PREFIX, Override, add_flag, flags, set_flag
 from .devices import check_count
 
 __all__ = ["Config", "config", "flags"]
 
 
 def plain(name: str) -> str:
-    return name.removeprefix("jax_")
+    """A switch's name without `jax_`. Raises AttributeError for what is none."""
+    short = name.removeprefix("jax_")
+    if short not in FLAGS or (short == name) != (short in WITHOUT_PREFIX):
+        raise AttributeError(f"Unrecognized config option: {name}")
+    return short
+
+
+def full(name: str) -> str:
+    """The name that users write."""
+    return name if name in WITHOUT_PREFIX else f"jax_{name}"
 
 
 class UserConfig:
@@ -57,15 +66,19 @@ class Config:
         Raises: AttributeError where there is none of that name, ValueError or TypeError for a value it cannot have,
         RuntimeError for a number of devices once they are in use.
         """
-        if plain(name) == "num_cpu_devices":
+        short = plain(name)
+        if short == "num_cpu_devices":
             check_count(value)
-        set_flag(plain(name), value)
+        set_flag(short, value)
 
     def read(self, name: str) -> Any:
         """The value that holds in this thread."""
-        if plain(name) not in FLAGS:
-            raise AttributeError(f"Unrecognized config option: {name}")
         return getattr(flags, plain(name))
+
+    @property
+    def x64_enabled(self) -> bool:
+        """`jax_enable_x64`."""
+        return bool(flags.enable_x64)
 
     def __getattr__(self, name: str) -> Any:
         return self.read(name)
@@ -76,7 +89,7 @@ class Config:
     @property
     def values(self) -> dict[str, Any]:
         """All switches by JAX's names."""
-        return {f"jax_{name}": getattr(flags, name) for name in FLAGS if not name.startswith("user_context_")}
+        return {full(name): getattr(flags, name) for name in FLAGS if not name.startswith("user_context_")}
 
     def parse_flags_with_absl(self) -> None:
         """Nothing: absl's command line is not read."""

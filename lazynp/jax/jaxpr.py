@@ -120,7 +120,6 @@ def make_jaxpr(
     static_argnums: int | Sequence[int] = (),
     axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: bool = False,
-    abstracted_axes: Any = None,
 ) -> Callable[..., Any]:
     """A function of the same arguments (arrays or `ShapeDtypeStruct`s) that returns the graph of `fun`.
 

@@ -34,11 +34,12 @@ class Shown(Jit):
 
     Attributes:
         _inline: whether they have the function's operations in place of a call. _keep_unused: whether arguments count
-            that it ignores. _in, _out: a sharding, a spec or None for each argument and each result; prefixes of their
-            trees.
+            that it ignores. _options: of XLA's compiler.
+        _in, _out: a sharding, a spec or None for each argument and each result; prefixes of their trees.
     """
 
     _inline = _keep_unused = False
+    _options: Any = None
     _in: Any = None
     _out: Any = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..runtime import jit_calls
 from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of
 from ..tree import flatten, map, unflatten
+from . import xla_options
 from .array import Array, door
 from .aval import ShapedArray, shaped
 from .compiled_calls import check_lies, check_orders, check_types, mismatch
@@ -55,6 +57,7 @@ from .placed import Placed, Shown
 from .placement import in_order, is_where, placed
 from .references import Passing, Touched, among
 from .sharding import NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, default_sharding
+from .specs import Unspecified
 from .spreading import assignment, known, refuse_devices, sharding_at
 from .spreading import state as spreading
 from .tree_util import PyTreeDef
@@ -241,7 +244,12 @@ class Lowered(Stage):
         return costs(self._entry)
 
     def compile(self, compiler_options: Any = None) -> Compiled:
-        """Have all kernels compiled, and wait for them: the function is run once, on zeros, unless it has effects."""
+        """Have all kernels compiled, and wait for them: the function is run once, on zeros, unless it has effects.
+
+        Raises: JaxRuntimeError for an option that XLA has not.
+        """
+        xla_options.check(self._owner._options)
+        xla_options.check(compiler_options)
         function = self._entry.function
         if self._entry.pure and not function.effects:
             with config(compile_after=0.0):
@@ -360,6 +368,8 @@ class PjitFunction(Shown):
 
     def _call_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any], compiled: bool = False) -> Any:
         """A call without mutable references. `compiled`: how arguments lie in memory was looked at."""
+        if self._options:
+            xla_options.check_call(self._options, name_of(self._fun))
         if not several():
             return super()._call(args, kwargs)
         call = self._take_apart(args, kwargs)
@@ -534,8 +544,11 @@ def check_apart(static: Any) -> None:
             )
 
 
+UNSAID: Any = Unspecified()
+
+
 def jit_on_devices(
-    fun: Any = None,
+    fun: Any = UNSAID,
     /,
     *,
     in_shardings: Any = None,
@@ -550,17 +563,22 @@ def jit_on_devices(
     These are a sharding, a PartitionSpec over the default mesh or None for each array, or prefixes of their trees.
     Where a `device` is given, all of them lie there; `backend` is the name of its platform.
 
-    Raises: ValueError for a device or a backend beside the other or beside shardings.
+    Raises: TypeError for what is no function; ValueError for a device or a backend beside the other or shardings.
     """
+    if device is not None or backend is not None:
+        text = "The backend and device arguments of jit are deprecated: place the arguments with jax.device_put."
+        warnings.warn(text, DeprecationWarning, stacklevel=3)
     if device is not None and backend is not None:
         raise ValueError(f"can't specify both a device and a backend for jit, got {device=} and {backend=}")
     for name, where in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
         if where is not None and (device is not None or backend is not None):
             raise ValueError(f"If backend or device is specified on jit, then {name} should not be specified.")
     check_backend(backend)
-    if fun is None:
+    if fun is UNSAID:
         shardings = {"in_shardings": in_shardings, "out_shardings": out_shardings}
         return functools.partial(jit_on_devices, **shardings, device=device, backend=backend, make=make, **options)
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
     if any(isinstance(options.get(k), int) for k in ("static_argnames", "donate_argnames")):
         raise TypeError("'int' object is not iterable")
     made = make_jit(fun, make=make, **options)
@@ -568,13 +586,21 @@ def jit_on_devices(
     device = own()[0] if backend is not None else device
     made._device, made._keep_unused = device if several() else None, bool(options.get("keep_unused"))
     made._inline = bool(options.get("inline"))
+    if (for_compiler := options.get("compiler_options")) is not None:
+        made._options = dict(for_compiler.items())
     if isinstance(in_shardings, list):  # stands for the tuple of arguments
         in_shardings = tuple(in_shardings)
     made._in, made._out = check_places(in_shardings, "in_shardings"), check_places(out_shardings, "out_shardings")
     return made
 
 
-jit_on_devices.__signature__ = inspect.signature(make_jit)  # type: ignore[attr-defined]
+def signature_of_jit() -> inspect.Signature:
+    """`jit`'s, with all its parameters by name."""
+    first, *others = inspect.signature(make_jit).parameters.values()
+    return inspect.Signature([first.replace(default=UNSAID), *others])
+
+
+jit_on_devices.__signature__ = signature_of_jit()  # type: ignore[attr-defined]
 jit_calls.bind(Array, flags)
 jit = through(jit_on_devices, door)
 Wrapped = PjitFunction

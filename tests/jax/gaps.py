@@ -196,7 +196,7 @@ MORE = "takes what JAX takes, and more"
 LESS = "options of XLA's are not taken yet"
 SIGNATURES: dict[str, dict[str, str]] = {
     "jax": {
-        **dict.fromkeys(("checkpoint", "remat", "make_jaxpr", "shard_map", "transfer_guard"), MORE),
+        **dict.fromkeys(("checkpoint", "remat", "shard_map", "transfer_guard"), MORE),
         **dict.fromkeys(("jit", "vmap"), LESS),
     },
     "jax.debug": dict.fromkeys(("breakpoint", "print"), LESS),

@@ -210,6 +210,15 @@ def test_apply() -> None:
     x = jnp.arange(4.0)
     assert x.at[2].apply(jnp.square).tolist() == [0, 1, 4, 3]
     assert x.at[jnp.array([1, 1])].apply(lambda v: v + 1).tolist() == [0, 3, 2, 3]
+    assert x.at[:3].apply(lambda v: 2 * v.sum()).tolist() == [0, 2, 4, 3]
+    assert lazynp.jax.jit(lambda i: x.at[i].apply(lambda v: v + 1))(jnp.arange(200) % 2).tolist() == [100, 101, 2, 3]
+    with pytest.raises(ValueError, match="gave int32"):
+        x.at[:2].apply(lambda v: v.astype(int))
+    lax = lazynp.jax.lax
+    places = lax.ScatterDimensionNumbers((), (0,), (0,))
+    out = lax.scatter_apply(x, jnp.array([[0], [2], [0]]), lambda v: 2 * v + 1, places, update_shape=(3,))
+    assert out.tolist() == [3, 1, 5, 3]
+    assert lax.select_n(jnp.array([0, 1, 2, 0], np.uint8), x, -x, x + 1).tolist() == [0, -1, 3, 3]
     with pytest.raises(TypeError, match="unexpected keyword"):
         x.at[0].apply(jnp.sin, nonsense=1)
 

@@ -260,3 +260,58 @@ def test_traced_arrays_are_neither_waited_for_nor_fetched() -> None:
         assert m.grad(lambda x, m=m: m.device_get(x) ** 2)(2.0) == 4
         with pytest.raises(AttributeError, match="'block_until_ready' method is not available"):
             m.jit(lambda x: x.block_until_ready())(1.0)
+
+
+# --- Values of switches, and options of the compiler ------------------------------------------------------------------
+
+SET = [
+    *[("jax_enable_x64", v) for v in ("", 3, None)],
+    *[("jax_persistent_cache_min_compile_time_secs", v) for v in (0, 0.5, "a")],
+    *[("jax_compilation_cache_max_size", v) for v in (-1, None, 1.5)],
+    *[("jax_compilation_cache_dir", v) for v in (None, "", 3)],
+    *[("jax_memory_fitting_level", v) for v in ("O1", "x")],
+    *[("jax_cpu_collectives_implementation", v) for v in (None, "mpi", "x")],
+    *[("jax_traceback_filtering", v) for v in ("off", "x")],
+    *[("jax_dump_ir_to", ""), ("jax_use_shardy_partitioner", True), ("check_vma", False), ("jax_check_vma", False)],
+    *[("enable_x64", True), ("jax_nonsense", 1), ("jax_jax2tf_associative_scan_reductions", False)],
+]
+
+
+@pytest.mark.parametrize(("name", "value"), SET)
+def test_switches_have_the_values_that_jax_s_may_have(name: str, value: Any) -> None:
+    def outcome(j: Any) -> Any:
+        before = j.config.values.get(name)
+        try:
+            j.config.update(name, value)
+            return j.config.values[name]
+        except Exception as error:
+            return type(error).__name__
+        finally:
+            if name in j.config.values:
+                j.config.update(name, before)
+
+    assert outcome(lazynp.jax) == outcome(jax)
+
+
+def test_there_are_all_of_jax_s_switches() -> None:
+    assert set(lazynp.jax.config.values) >= set(jax.config.values)
+    assert lazynp.jax.config.x64_enabled == jax.config.x64_enabled
+
+
+OPTIONS: list[Any] = [
+    *[{"xla_nonsense": 1}, {"xla_embed_ir_in_executable": True}, {"xla_embed_ir_in_executable": "True"}],
+    *[{"xla_embed_ir_in_executable": 1}, {"xla_backend_optimization_level": "1"}, 3, {3: 1}, {}],
+    *[{"xla_backend_optimization_level": 1.5}, {"xla_cpu_scheduler_type": 0}],
+    *[{"exec_time_optimization_effort": 0.5}, {"optimization_level": "O1"}, {"xla_backend_extra_options": "x"}],
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_options_of_the_compiler_are_refused_where_jax_refuses_them(options: Any) -> None:
+    for use in (
+        lambda j: j.jit(lambda x: x + 1, compiler_options=options)(1.0),
+        lambda j: j.jit(lambda x: x + 1).lower(1.0).compile(options),
+        lambda j: j.jit(lambda x: j.jit(lambda y: y + 1, compiler_options=options)(x))(1.0),
+    ):
+        assert error_of(lambda: use(lazynp.jax)) == error_of(lambda: use(jax))  # noqa: B023
+    assert error_of(lambda: lazynp.jax.jit(None)) == error_of(lambda: jax.jit(None)) == "TypeError"

@@ -18,6 +18,7 @@ from ...ops.elementwise import convert, scalar, where
 from ...ops.promotion import Shape
 from ...ops.tags import refusing
 from ..array import Array, wrap
+from ..at import applied
 from ..at_once import apply, apply_like
 from ..spreading import keeps_split, state
 from .call import argument, arguments, axis_of, check_kinds, check_same_dtypes, public, sizes_of, spread, with_axes
@@ -416,15 +417,16 @@ def scatter_apply(
     unique_indices: bool = False,
     mode: Any = None,
 ) -> Array:
-    """The operand with a function applied to the places that a scatter of that update shape would write."""
-    x, starts = arguments("scatter_apply", operand, scatter_indices)
-    operand = wrap(refusing(x, why="scatter_apply JVP not implemented")) if x.trace else operand
-    sizes = sizes_of(update_shape)
+    """The operand with a function of one element applied to the places that a scatter of that update shape would write:
+    as often as they are repeated.
+
+    Raises: ValueError for a function that gives another dtype.
+    """
+    x, _ = arguments("scatter_apply", operand, scatter_indices)
+    ones = apply(lambda: s.broadcast_to(np.int32(1), shape=sizes_of(update_shape)))
     dims = ScatterDimensionNumbers(*[tuple(d) for d in dimension_numbers])
-    zero = apply(lambda: s.broadcast_to(scalar(0, x), shape=sizes))
-    numbers, slice_sizes = as_gather(x, argument("scatter_apply", zero), dims)
-    there = gather(operand, scatter_indices, numbers, slice_sizes, mode="clip")
-    return scatter(operand, wrap(starts), func(there), dims, mode=mode)
+    none = apply(lambda: s.broadcast_to(np.int32(0), shape=x.shape))
+    return applied(func, wrap(x), scatter_add(none, scatter_indices, ones, dims, mode=mode))
 
 
 __all__ = [

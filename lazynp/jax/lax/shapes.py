@@ -379,7 +379,7 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Array:
 
 @public
 def select_n(which: Any, *cases: Any) -> Array:
-    """Case number `which`, elementwise; `which` is bool or int32, a scalar or of the cases' shape.
+    """Case number `which`, elementwise; `which` is a truth value or a whole number, a scalar or of the cases' shape.
 
     Raises: TypeError or ValueError, as JAX, for what does not fit.
     """
@@ -392,10 +392,8 @@ def select_n(which: Any, *cases: Any) -> Array:
     if number.dtype.kind == "b":
         if len(nodes) > 2:
             raise TypeError(f"select with boolean `which` cannot have > 2 cases, but got {len(nodes)}.")
-    elif number.dtype != np.int32:
-        raise TypeError(
-            f"select `which` must be boolean or integer type, but only int32 is supported, got {number.dtype.name}."
-        )
+    elif number.dtype.kind not in "iu":
+        raise TypeError(f"select `which` must be boolean or integer type, got {number.dtype.name}.")
     if number.shape not in ((), nodes[0].shape):
         raise TypeError(
             "select `which` must be scalar or have the same shape as cases, got `which` shape "
