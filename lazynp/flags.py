@@ -210,7 +210,7 @@ def check(name: str, value: Any) -> Any:
     kind = type(flag.default)
     if kind is bool:
         return bool(value)
-    kinds = {int: int, float: (float, int)}.get(kind, str)
+    kinds: Any = {int: int, float: (float, int)}.get(kind, str)
     if value is not None and flag.valid is None and not isinstance(value, kinds):
         what = "string" if kinds is str else kind.__name__
         raise ValueError(

@@ -58,7 +58,7 @@ CARRIES: dict[str, Call] = {
 
 
 def ordered(text: str) -> str:
-    """With the kinds of dtypes that are accepted in one order: JAX writes them as a set has them, which hashes addresses."""
+    """With the kinds of dtypes that are accepted in one order: JAX has them in the order of a set, by addresses."""
     start, of, kinds = text.partition("subtypes of ")
     return start + of + ", ".join(sorted(kinds.rstrip(".").split(", ")))
 
