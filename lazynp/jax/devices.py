@@ -201,6 +201,12 @@ def device_at(number: int) -> Device:
 
 
 def check_backend(backend: Any) -> None:
+    """Raise RuntimeError for the name of a platform that is not there."""
+    if backend == "gpu":  # stands for several platforms
+        raise RuntimeError(
+            "Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. Platforms "
+            "present are: cpu"
+        )
     if backend not in (None, "cpu"):
         raise RuntimeError(f"Unknown backend {backend}. Available backends are ['cpu']")
 

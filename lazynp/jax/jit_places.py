@@ -124,13 +124,18 @@ def given(node: Any, lies: Any, where: Any, leaf: Any, name: str) -> tuple[Any, 
             "Memory kinds passed to jax.jit does not match memory kind on the respective arg. Got jit memory kind: "
             f"{to.memory_kind}, arg memory kind: {memory} for arg type: {shaped(node.aval, lies)}"
         )
-    if not moves and not split_alike(lies, to, node.shape):
+    check_given(node, None if moves else lies, to, name)
+    return placed(node, to), to
+
+
+def check_given(node: Any, lies: Any, to: Any, name: str) -> None:
+    """Raise ValueError for an argument that lies otherwise than `in_shardings` says, or that cannot lie so."""
+    if lies is not None and not split_alike(lies, to, node.shape):
         raise ValueError(
             "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
             f"{to},\narg sharding: {lies} for arg type: {shaped(node.aval, lies)}"
         )
     check_fits(to, node.shape, "pjit arguments", name)
-    return placed(node, to), to
 
 
 def check_order(node: Any, lies: Any, where: Any, leaf: Any) -> None:

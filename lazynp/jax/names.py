@@ -9,10 +9,12 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ..api import jit
+from ..graph.aval import Aval
 from ..once import forget_all
 from .array import as_node
 from .aval import ShapedArray, shaped
 from .references import AbstractRef, Ref
+from .shape_struct import ShapeDtypeStruct
 from .spreading import sharding_at
 from .varying import axes_of_value, sums_of_value
 from .vmap import vmap
@@ -62,8 +64,11 @@ def ensure_compile_time_eval() -> Iterator[None]:
 
 def typeof(x: Any) -> ShapedArray | AbstractRef:
     """The abstract value of an array or a scalar: shape, dtype, weak type; and the sharding, on explicit axes. Of a
-    mutable reference the type of that."""
+    mutable reference, and of a `ShapeDtypeStruct`, the type of what it stands for."""
     if isinstance(x, Ref):
         return x.aval
+    if isinstance(x, ShapeDtypeStruct):
+        varies = x.manual_axis_type.varying if x.manual_axis_type is not None else ()
+        return shaped(Aval(x.shape, x.dtype, x.weak_type), x.sharding, varies)
     node = as_node(x)
     return shaped(node.aval, sharding_at(node), axes_of_value(node), sums_of_value(node))

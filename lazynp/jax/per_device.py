@@ -65,9 +65,9 @@ def pmap(
         fixed = {i % len(args) for i in static}
         given = [i for i in range(len(args)) if i not in fixed]
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
-        if isinstance(in_axes, list) or len(axes) not in (len(args), len(given)):
+        if isinstance(in_axes, list) or len(axes) != len(args) and not fixed:
             argument_places(in_axes, [args[i] for i in given])
-        return given, tuple([axes[i] for i in given]) if len(axes) == len(args) else axes
+        return given, tuple([axes[i] for i in given])
 
     @functools.wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -168,11 +168,16 @@ def without_axis(x: Any, axis: int | None) -> Any:
     node = as_node(x)
     at = axis % node.ndim
     if node.shape[at] != 1:
-        raise ValueError(
-            f"cannot select an axis to squeeze out which has size not equal to one, got shape={node.shape} and "
-            f"dimensions=({axis},)"
-        )
+        refuse_longer(node.shape, axis)
     return wrap(reshape(node, shape=(*node.shape[:at], *node.shape[at + 1 :])))
+
+
+def refuse_longer(shape: tuple[int, ...], axis: int) -> None:
+    """Raise ValueError for what each device has more than one row of."""
+    raise ValueError(
+        f"cannot select an axis to squeeze out which has size not equal to one, got shape={shape} and "
+        f"dimensions=({axis},)"
+    )
 
 
 def with_axis(x: Any, axis: int) -> Any:
@@ -190,6 +195,8 @@ def devices_of(devices: Sequence[Any] | None, backend: Any) -> list[Any]:
         check_backend(backend)
     if devices is not None and not len(devices):
         raise ValueError("'devices' argument to pmap must be non-empty, or None.")
+    if devices is not None and len({*devices}) < len(devices):
+        raise ValueError(f"'devices' argument to pmap has a device more than once: {list(devices)}")
     return list(everything()) if devices is None else list(devices)
 
 
@@ -238,6 +245,9 @@ def mapped_length(args: list[Any], axes: tuple[Any, ...], kwargs: Any, name: Any
     mesh = Mesh(np.array(there[:n], dtype=object), (name,))
     n = min(n, len(there))
     for x, a in pairs:
+        if np.shape(x)[a] != n and np.shape(x)[a] % n == 0:
+            shape = tuple([size // n if d == a % np.ndim(x) else size for d, size in enumerate(np.shape(x))])
+            refuse_longer(shape, a)
         if np.shape(x)[a] != n:
             raise IndivisibleError(
                 f"Sharding {along(mesh, name, a)} implies that array axis {a} is partitioned {n} times, but the "

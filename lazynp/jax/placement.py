@@ -17,13 +17,15 @@ from ..runtime.execute import value_of
 from ..signatures import spread_axes
 from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
-from .devices import Device, default_device, several
+from .devices import Device, check_backend, default_device, several
 from .dtypes import is_extended
 from .jaxpr_places import shown_as
 from .layouts import Auto, Format, in_c, order_of, orders
 from .memory import KINDS, MemorySpace
 from .processes import agreed, laid, spanning, spread_of
 from .sharding import (
+    AxisType,
+    ManualAxisType,
     NamedSharding,
     PartitionSpec,
     Sharding,
@@ -44,6 +46,7 @@ from .spreading import (
     unplaced,
 )
 from .transfers import explicitly
+from .varying import axes_of_value
 
 
 def placed(x: Node, sharding: Sharding, owned: bool = False) -> Array:
@@ -199,6 +202,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
             lies = wrap(node).sharding if node.trace != ABSTRACT else sharding_at(node) or default_sharding()
             where = lies if kind is None else lies.with_memory_kind(kind)
         sharding = resolved(where, "device_put")
+        if current.manual:
+            check_inside(node, sharding)
         if node.trace == ABSTRACT or state.jitted:
             out.append(as_equation(moved_later(node, sharding), where, share, give))
             continue
@@ -215,6 +220,24 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     return unflatten(structure, out)
 
 
+def check_inside(node: Node, to: Sharding) -> None:
+    """Raise ValueError inside of `shard_map` for one device, and for a mesh along whose Auto axes a value varies."""
+    if isinstance(to, SingleDeviceSharding):
+        (device,) = to.device_set
+        raise ValueError(
+            "device_put with explicit device not allowed within shard_map-decorated functions, but got device "
+            f"{device.platform}:{device.id}"
+        )
+    varies = axes_of_value(node)
+    kinds = dict(zip(to.mesh.axis_names, to.mesh.axis_types)) if isinstance(to, NamedSharding) else {}
+    for axis, kind in kinds.items():
+        if axis in varies and kind is not AxisType.Manual:
+            raise ValueError(
+                "Axes mentioned in `manual_axis_type` field of ShapedArray should be of type `Manual`. Got "
+                f"manual_axis_type={ManualAxisType(varying=varies)} with axis: {axis} of type AxisType.{kind.name}"
+            )
+
+
 def on_one_each(a: Sharding, b: Sharding) -> bool:
     """Whether each is of one device."""
     return a.num_devices == b.num_devices == 1
@@ -222,8 +245,7 @@ def on_one_each(a: Sharding, b: Sharding) -> bool:
 
 def live_arrays(platform: str | None = None) -> list[Array]:
     """All arrays there are. Raises RuntimeError for the name of a platform that this machine has not."""
-    if platform not in (None, "cpu"):
-        raise RuntimeError(f"Unknown backend {platform}. Available backends are ['cpu']")
+    check_backend(platform)
     known = [x for x in gc.get_objects() if issubclass(type(x), Array)]  # `isinstance` asks each object for its class
     return [x for x in known if x._graph is None or not x._graph.trace]
 

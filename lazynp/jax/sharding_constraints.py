@@ -16,6 +16,7 @@ from .sharding import (
     Mesh,
     NamedSharding,
     PartitionSpec,
+    Sharding,
     axes_of,
     current,
     default_mesh,
@@ -72,7 +73,7 @@ def with_layout_constraint(x: Any, layouts: Any) -> Any:
     return unflatten(structure, out)
 
 
-def check_same_devices(node: Node, to: NamedSharding) -> None:
+def check_same_devices(node: Node, to: Sharding) -> None:
     """Raise ValueError for a constraint over other devices than those on which an array lies."""
     lies = sharding_at(node)
     if lies is not None and {*assignment(lies)} ^ {*assignment(to)} and assignment(lies) and assignment(to):
@@ -90,6 +91,7 @@ def constrained(node: Node, where: Any) -> Array:
     if isinstance(to, NamedSharding) and current.manual and of_places(to.mesh, current.manual[-1]):
         to = to.update(mesh=current.manual[-1])
     if not isinstance(to, NamedSharding):
+        check_same_devices(node, to)
         return placed(node, to)
     if not node.trace and not isinstance(to.mesh, Mesh):
         placed_so = sharding_at(node)

@@ -34,6 +34,7 @@ from .jaxpr import node_of, sharding_of_type, structs
 from .jaxpr_types import ClosedJaxpr
 from .jaxpr_writer import closed, to_be_shown
 from .jit_places import (
+    check_given,
     check_order,
     check_places,
     check_some_devices,
@@ -307,7 +308,11 @@ class Compiled(Stage):
             check_lies(nodes, names, self._flat_inputs())
             check_orders(nodes, names, self._orders())
             wanted = self._flat_inputs()
-            free = [sharding_at(n) is None and isinstance(s, NamedSharding) for n, s in zip(nodes, wanted)]
+            somewhere = replicated(self._owner._pinned_inputs(self._call)) is not None
+            free = [
+                sharding_at(n) is None and (isinstance(s, NamedSharding) or somewhere and s is not None)
+                for n, s in zip(nodes, wanted)
+            ]
             leaves = [placed(n, s) if f else x for x, n, s, f in zip(leaves, nodes, wanted, free)]
             for at, (_, value) in self._call.statics:
                 if type(at) is int:
@@ -509,10 +514,17 @@ class PjitFunction(Shown):
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace it for these arguments, and lower it. Raises ValueError for an argument that cannot lie as it says."""
         traced = self.trace(*args, **kwargs)
-        for n in traced._call.nodes:
-            lies = sharding_at(n)
+        call = traced._call
+        said = [None] * len(call.nodes)
+        if self._in is not None and several():
+            said = spread_places(self._in, positional(call, call.nodes), "in_shardings")
+        names = leaf_names(self._fun, args, kwargs) if any([s is not None for s in said]) else [""] * len(said)
+        for n, where, name in zip(call.nodes, said, names):
+            lies, to = sharding_at(n), where_to(where, "in_shardings")
             if lies is not None:
                 lies.shard_shape(n.shape)
+            if to is not None:
+                check_given(n, lies, to, name)
         return traced.lower()
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:

@@ -13,6 +13,7 @@ from collections import ChainMap
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
+from ..api.trace import stack
 from ..errors import origins
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
@@ -20,7 +21,7 @@ from ..graph.op import make, pick
 from ..ops.closure import interned, unrecorded
 from ..ops.collectives import collective, same_shape, total, unchanged
 from ..ops.promotion import is_inexact
-from ..ops.tags import custom
+from ..ops.tags import alias, custom
 from ..tracebacks import leave
 from .cotangents import entering, leaving
 from .dtypes import INT32
@@ -121,6 +122,10 @@ class Graph:
         assert op is not None
         inputs = [self.new.get(a, a) for a in n.inputs]
         lies = [self.found[a] for a in inputs]
+        if op is pvary and lies[0] and self.axis_of.get(inputs[1]) in lies[0]:  # put in before that was known
+            return inputs[0]
+        if op is out_of_rule and inputs[0].op is out_of_rule and inputs[0].inputs[1] is inputs[1]:
+            return inputs[0]
         if is_written(n) and None not in lies:
             inputs = self.entered(n, inputs)
         if op is pick and is_written(inputs[0]):
@@ -148,9 +153,18 @@ class Graph:
         union, hidden = self.union_of(inputs), n.static[1]
         for i in range(hidden, len(inputs)):
             for a in sorted(union - lies[i], key=list(self.index).index) if is_inexact(inputs[i].dtype) else ():
-                inputs[i] = into_rule(inputs[i], self.index[a])
-                self.found[inputs[i]] = lies[i]
+                if not self.entered_along(inputs[i], a):
+                    inputs[i] = into_rule(inputs[i], self.index[a])
+                    self.found[inputs[i]] = lies[i]
         return inputs
+
+    def entered_along(self, x: Node, axis: Any) -> bool:
+        """Whether an input of a `custom_vjp` is marked already."""
+        while x.op is into_rule:
+            if self.axis_of.get(x.inputs[1]) == axis:
+                return True
+            x = x.inputs[0]
+        return False
 
     def union_of(self, inputs: Sequence[Node]) -> Axes:
         """Along which axes one of these varies, but for the places along axes themselves."""
@@ -172,6 +186,8 @@ class Graph:
         name, lies = n.op.name, [self.found[a] for a in n.inputs]  # type: ignore[union-attr]
         if n.op is pick:
             return lies[0][n.static[0]] if type(lies[0]) is tuple else lies[0]
+        if n.op is alias and n.inputs[0] in self.axis_of:  # as a function that is differentiated twice has it
+            self.axis_of[n] = self.axis_of[n.inputs[0]]
         if None in lies:
             return None
         if name in BODIES:
@@ -219,6 +235,7 @@ class Context(Graph):
         super().__init__(found, index)
         self.manual = frozenset(index)
         self.traces = list(traces)
+        self.depth = len(stack.active)
         self.marks: dict[Node, Sums] = {}
         self.types = Types(self)
 
@@ -228,11 +245,20 @@ class Context(Graph):
             return Sums()
         return find_sums(self.renewed(node), self.marks, self.of, self.axis_of)
 
+    def vary(self, x: Node, axes: Axes) -> Node:
+        """In a function that is traced inside, constants are cast when all of it is known: nothing is differentiated
+        along them, since what is has a name of its own (`renamed`)."""
+        constant = x.op is None and x.trace < ABSTRACT
+        return x if constant and len(stack.active) > self.depth else super().vary(x, axes)
+
     def outside(self, n: Node) -> Axes | None:
         if n.trace < ABSTRACT or any([n in c.found for c in contexts.active if c is not self]):
             return NOTHING
-        made = origins.get(n)
-        return NOTHING if made is not None and made[0] in self.traces else None
+        trace, i = origins.get(n, (None, 0))
+        if trace is None or trace in self.traces:
+            return None if trace is None else NOTHING
+        source = trace.sources[i]() if i < len(trace.sources) else None
+        return None if source is None else self.of(source)
 
 
 class Contexts(threading.local):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..config import flags
-from ..devices import Device, default_device, devices, local_devices
+from ..devices import Device, check_backend, default_device, devices, local_devices
 from ..names import clear_caches
 
 __all__ = ["backends", "clear_backends", "get_backend", "get_default_device"]
@@ -39,8 +39,8 @@ CPU = Backend()
 
 def get_backend(platform: Any = None) -> Backend:
     """The backend. Raises RuntimeError for a platform that is not the processor."""
-    if platform not in (None, "cpu", CPU):
-        raise RuntimeError(f"Unknown backend: '{platform}' requested, but no platforms that are instances of it exist.")
+    if platform is not CPU:
+        check_backend(platform)
     return CPU
 
 
