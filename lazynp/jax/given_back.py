@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..signatures import spread_axes
 from ..tree import flatten, unflatten
 from .array import Array
 
@@ -118,5 +119,27 @@ def of_value(transformation: Fun, has_value: bool) -> Fun:
             return both[0], restored(noted, (0, both[1]), args, kwargs)[1]
 
         return differentiated
+
+    return transform
+
+
+def of_unmapped(vmap: Fun) -> Fun:
+    """`vmap`, whose results without a mapped axis are what the function returned, where that is no array of ours."""
+
+    @functools.wraps(vmap)
+    def transform(fun: Fun, in_axes: Any = 0, out_axes: Any = 0, *rest: Any, **options: Any) -> Fun:
+        mapped = vmap(fun, in_axes, out_axes, *rest, **options)
+        if None not in flatten(out_axes, lambda x: x is None)[0]:
+            return mapped
+
+        @functools.wraps(mapped)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            noted = Noted(fun)
+            leaves, structure = flatten(vmap(noted, in_axes, out_axes, *rest, **options)(*args, **kwargs))
+            axes = spread_axes(out_axes, unflatten(structure, leaves), "vmap out_axes")
+            found = [x if a is not None or y is ARRAY else y for x, y, a in zip(leaves, noted.found, axes)]
+            return unflatten(structure, found)
+
+        return call
 
     return transform

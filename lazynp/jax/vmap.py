@@ -14,12 +14,13 @@ from ..signatures import argument_axes, spread_axes
 from ..tracebacks import leave
 from ..tree import flatten, unflatten
 from .array import Array, as_node, door
+from .given_back import of_unmapped
 from .references import vmapped
 from .sharding import NamedSharding
 from .splits import entry
 from .spreading import constrain, known, named_sharding, note, sharding_at, shown, split_of, state, tidy
 
-plain = vmapped(through(make_vmap, door))
+plain = vmapped(of_unmapped(through(make_vmap, door)))
 
 
 @functools.wraps(plain)

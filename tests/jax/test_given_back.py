@@ -280,3 +280,28 @@ def test_derivative_outside_of_the_domain() -> None:
     for x in (-4.5, 0.5, 2.0):
         ours, theirs = (float(j.grad(j.numpy.arccosh)(np.float32(x))) for j in BOTH)
         np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+UNMAPPED: dict[str, Any] = {
+    "a number": lambda j, x: j.vmap(lambda x: 3, out_axes=None)(x),
+    "numbers among others": lambda j, x: j.vmap(lambda x: (x, 3.5, {"a": True}), out_axes=(0, None, None))(x),
+    "of NumPy": lambda j, x: j.vmap(lambda x: [np.float32(2), np.arange(2)], out_axes=None)(x),
+    "an argument": lambda j, x: j.vmap(lambda x, y: (x, y, y * 2), in_axes=(0, None), out_axes=(0, None, None))(x, 2),
+    "an array": lambda j, x: j.vmap(lambda x: j.numpy.float32(2), out_axes=None)(x),
+    "in two": lambda j, x: j.vmap(j.vmap(lambda x: 3, out_axes=None), out_axes=None)(x[None]),
+    "in jit": lambda j, x: j.jit(j.vmap(lambda x: 3, out_axes=None))(x),
+    "mapped": lambda j, x: j.vmap(lambda x: 3)(x),
+}
+
+
+@pytest.mark.parametrize("name", UNMAPPED)
+def test_results_without_a_mapped_axis_are_what_the_function_returned(name: str) -> None:
+    found = [
+        [
+            (v, v.dtype, v.weak_type) if isinstance(v, j.Array) else (v, type(v))
+            for v in j.tree.leaves(UNMAPPED[name](j, x))
+        ]
+        for j in (jax, lazynp.jax)
+        for x in [j.numpy.arange(3.0)]
+    ]
+    assert str(found[0]) == str(found[1])
