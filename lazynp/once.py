@@ -8,6 +8,7 @@ captures are of the traces that were under way then; where one of those is over,
 from __future__ import annotations
 
 import functools
+import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -25,24 +26,42 @@ surroundings: list[Callable[[], Hashable]] = []
 """What else graphs depend on, in the thread: functions that tell it."""
 
 
+class Reading(threading.local):
+    """The arrays that programs may write to, and that the function which is traced in this thread has read, each with a
+    number for what it held; None while nothing of this is asked."""
+
+    arrays: list[tuple[Any, int]] | None = None
+
+    def note(self, x: Any) -> None:
+        """Such an array is read, or one that nobody may write to."""
+        if self.arrays is not None and x.flags.writeable:
+            self.arrays.append((x, hash(x.tobytes())))
+
+
+reading = Reading()
+
+
 class Found(NamedTuple):
     """What a function was traced to.
 
     Attributes:
         value: the graph, and more. tape: of the differentiation that was under way. traces: those that were.
-        bound: whether it captures values of these.
+        bound: whether it captures values of these. arrays: those that it read, see `Reading`.
     """
 
     value: Any
     bound: bool
     tape: Any
     traces: tuple[weakref.ref[Any], ...]
+    arrays: list[tuple[Any, int]]
 
     def holds(self) -> bool:
-        """Whether what it captures is of traces that are still under way."""
-        if not self.bound:
-            return True
-        return self.tape is depth.made and all([(t := r()) is not None and not t.done for r in self.traces])
+        """Whether what it captures is of traces that are under way, and arrays that it read hold what they did."""
+        if self.bound and self.tape is not depth.made:
+            return False
+        if not all([(t := r()) is not None and not t.done for r in self.traces]):
+            return False
+        return all([hash(x.tobytes()) == held for x, held in self.arrays])
 
 
 Table = dict[Any, Found]
@@ -82,12 +101,19 @@ def stands_for(f: Any) -> Callable[[F], F]:
     return mark
 
 
+def found_now(value: Any, arrays: list[tuple[Any, int]], stack: Any) -> Found:
+    """What was traced just now."""
+    function = value[0]
+    bound = any([x.trace for x in function.captured() if x is not function.token])
+    return Found(value, bound, depth.made, tuple(map(weakref.ref, stack.active)) if bound else (), arrays)
+
+
 def once(stack: Any) -> Callable[[F], F]:
     """For a function `trace(f, nodes, structure, door, kind, rows=0, **rest)`, whose first result is f's graph for
     arguments of the types of these nodes (for the last ones, as many as `rows` says, of what lies along their first
     axis): it runs where the graph is not kept. `stack`: the traces that are under way."""
 
-    def around(trace: F) -> F:
+    def decorate(trace: F) -> F:
         @functools.wraps(trace)
         def call(f: Any, like: Sequence[Node], tree: Any, door: Door, kind: str, rows: int = 0, **rest: Any) -> Any:
             careful = flags.on_mesh or flags.check_tracer_leaks or flags.debug_key_reuse
@@ -103,21 +129,23 @@ def once(stack: Any) -> Callable[[F], F]:
                 found = None if table is None else table.get(key)
             except TypeError:  # a key that does not hash
                 table = found = None
-            if found is not None and found.holds():
-                return found.value
-            value = trace(f, like, tree, door, kind, rows, **rest)
-            if table is not None:
-                function, made = value[0], depth.made
-                bound = any([x.trace for x in function.captured() if x is not function.token])
-                if not bound:
-                    table[key] = Found(value, False, None, ())
-                elif not depth.n or made is not None:
-                    table[key] = Found(value, True, made, tuple(map(weakref.ref, stack.active)))
-            return value
+            around = reading.arrays
+            if found is None or not found.holds():
+                reading.arrays = []
+                try:
+                    value = trace(f, like, tree, door, kind, rows, **rest)
+                    found = found_now(value, reading.arrays, stack)
+                finally:
+                    reading.arrays = around
+                if table is not None and (not found.bound or not depth.n or found.tape is not None):
+                    table[key] = found
+            if around is not None:
+                around.extend(found.arrays)
+            return found.value
 
         return call  # type: ignore[return-value]
 
-    return around
+    return decorate
 
 
 def forget_all() -> None:

@@ -28,6 +28,7 @@ from ..errors import (
 )
 from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, BORROWED, Node, leaf
+from ..once import reading
 from ..ops.elementwise import convert, weak_cast
 from ..runtime.device import devices
 from ..runtime.recorder import recorder
@@ -486,11 +487,13 @@ def as_node(x: Any) -> Node:
                 "the value to a standard numpy array."
             )
         dtype = canonical(check_dtype(x.dtype))
+        reading.note(x)
         return leaf(x.shape, dtype, np.array(x, dtype, order="C"))
     if isinstance(x, Array):
         return x.node
     door = doors.get(kind)
     if door is not None:
+        reading.note(x)
         node = door.as_node(x)
         return node if node.dtype == canonical(node.dtype) else convert(node, canonical(node.dtype))
     if hasattr(x, "__jax_array__"):

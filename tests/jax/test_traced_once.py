@@ -129,3 +129,16 @@ def test_functions_are_not_kept_alive() -> None:
     assert gone(lambda f: jax.grad(jax.checkpoint(f))(1.0))
     assert gone(lambda f: jax.eval_shape(f, 1.0))
     assert gone(lambda f: lax.fori_loop(0, 3, lambda i, c: f(c), 1.0))
+
+
+@pytest.mark.parametrize("read", [lambda a: a, jnp.asarray, jnp.array, jnp.sin])
+def test_arrays_of_numpy_are_read_as_they_are_at_a_call(read: Callable[[Any], Any]) -> None:
+    a = np.ones(2, np.float32)
+    inner = Counted(lambda x: x + read(a))
+    outer = Counted(lambda c, _: (lax.cond(True, inner, inner, c), None))
+    calls = [lambda f: lax.cond(True, f, f, X[:2]), lambda f: lax.scan(outer, X[:2], None, length=1)]
+    assert inner.runs(*calls, *calls) == [1, 0, 0, 0]
+    a[0] = 5
+    assert outer.runs(lambda f: lax.scan(f, X[:2], None, length=1), calls[1]) == [1, 0] and inner.n == 2
+    assert lax.scan(outer, X[:2], None, length=1)[0][0] == read(a)[0]
+    assert jax.checkpoint(inner)(X[:2])[0] == read(a)[0]

@@ -14,6 +14,7 @@ from ...config import config
 from ...errors import concretization_error
 from ...flags import flags
 from ...graph.node import ABSTRACT, Node, leaf
+from ...once import reading
 from ...ops import creation as c
 from ...ops import elementwise as e
 from ...ops.elementwise import convert
@@ -135,6 +136,7 @@ def from_object(x: Any, dtype: Any) -> Array:
     if isinstance(x, (np.ndarray, np.generic)):
         if x.dtype.kind in "mM" and isinstance(x, np.generic):
             raise no_numbers(x)
+        reading.note(x)
         short = canonical(check_dtype(x.dtype, "array"))
         if dtype is None:
             return wrap_value(silently(np.array, x, short, order="C"))
