@@ -253,13 +253,13 @@ class Jit(CallBase):
                         self._locks.pop(key, None)
         return entry
 
-    def _trace(self, call: Call) -> Entry:
-        """Run the function's Python on placeholders."""
-        if flags.explain_cache_misses:
+    def _trace(self, call: Call, f: Any = None) -> Entry:
+        """Run the function's Python on placeholders, or `f`, of the arguments that are not static, in its place."""
+        if flags.explain_cache_misses and f is None:
             log.warning("%s", why(self, call))
-        if flags.no_tracing:
+        if flags.no_tracing and f is None:
             raise RuntimeError(f"re-tracing function {name_of(self._fun)} for `jit`, but 'no_tracing' is set")
-        f = with_statics(self._fun, call.statics)
+        f = with_statics(self._fun, call.statics) if f is None else f
         args, kwargs = unflatten(call.structure, call.leaves)
         trace = Trace(self._fun, "jit", lambda: leaf_names(self._fun, args, kwargs), call.nodes)
         inputs = [placeholder(n, trace, i) for i, n in enumerate(call.nodes)]

@@ -138,6 +138,20 @@ def check_given(node: Any, lies: Any, to: Any, name: str) -> None:
     check_fits(to, node.shape, "pjit arguments", name)
 
 
+def check_arguments(call: Call, where: Any, names: Sequence[str]) -> None:
+    """Raise ValueError for an argument (of these names) that cannot lie as it is said to, or that is said to lie
+    otherwise than in `where`, what `in_shardings` was given."""
+    said = [None] * len(call.nodes)
+    if where is not None:
+        said = spread_places(where, positional(call, call.nodes), "in_shardings")
+    for i, (n, to) in enumerate(zip(call.nodes, [where_to(s, "in_shardings") for s in said])):
+        lies = sharding_at(n)
+        if lies is not None:
+            lies.shard_shape(n.shape)
+        if to is not None:
+            check_given(n, lies, to, names[i])
+
+
 def check_order(node: Any, lies: Any, where: Any, leaf: Any) -> None:
     """Raise ValueError for an argument that lies in memory otherwise than `in_shardings` says."""
     order = order_of(where, node.shape, "pjit arguments")

@@ -15,7 +15,7 @@ from ..signatures import name_of
 from ..tree import flatten, unflatten
 from .array import Array
 from .bind import check_lowered
-from .constraints import flow_back, mesh_of, nodes_of
+from .constraints import bodies_of, flow_back, mesh_of, nodes_of
 from .jaxpr import lying_as
 from .jit_places import (
     positional,
@@ -90,11 +90,16 @@ class Shown(Jit):
 
 
 class Placed(Shown):
-    """A jitted function for arguments that lie on devices in one way: what it traces knows how they lie."""
+    """A jitted function for arguments that lie on devices in one way: what it traces knows how they lie.
 
-    def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...]) -> None:
+    Args:
+        traced: what was traced of the same function, by the types of arguments that lie in whatever ways. A graph of
+            types that are the same in JAX is recorded anew in place of another run of the function's Python.
+    """
+
+    def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...], traced: dict[Any, Entry]) -> None:
         super().__init__(lying_as(fun, shardings), door, static)
-        self._lies = shardings
+        self._lies, self._graphs = shardings, traced
         self._tells_unused = not any([s is not None and s.num_devices > 1 for s in shardings])
 
     def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -127,18 +132,47 @@ class Placed(Shown):
             [u and (not isinstance(s, NamedSharding) or fits(n, s)) for u, s, n in zip(usable, self._lies, call.nodes)]
         )
 
-    def _trace(self, call: Call) -> Entry:
+    def _trace(self, call: Call, f: Any = None) -> Entry:
         spreading.jitted += 1
         try:
-            entry = super()._trace(call)
+            key = (*map(sharding_in_type, self._lies), default_mesh(), call.key)
+            alike = self._graphs.get(key)
+            entry = super()._trace(call, f if alike is None else self._recorded(alike))
+            if alike is None and default_mesh().empty and is_plain(entry):
+                self._graphs[key] = entry
             if mesh_of(entry.function) is not None:
                 flow_back(nodes_of(entry.function), derive)
             return entry
         finally:
             spreading.jitted -= 1
 
+    def _recorded(self, entry: Entry) -> Any:
+        """A function that records a graph which was traced before."""
+
+        def record(*args: Any, **kwargs: Any) -> Any:
+            nodes = [entry.door.as_node(x) for x in flatten((args, kwargs))[0]]
+            return unflatten(entry.out, wrap_all(entry.door, entry.function(*nodes)))
+
+        return lying_as(record, self._lies)
+
     def _remember(self, *call: Any) -> None:
         """Nothing: its callers look at how arguments lie."""
+
+
+def sharding_in_type(lies: Any) -> Any:
+    """What the type of an array says of how it lies, which a function's Python may ask for: on Auto axes the mesh, and
+    the memory."""
+    if not isinstance(lies, NamedSharding):
+        return "device" if lies is None else lies.memory_kind
+    return lies if lies.mesh.explicit_axes else (lies.mesh.abstract_mesh, lies.memory_kind)
+
+
+def is_plain(entry: Entry) -> bool:
+    """Whether a traced function is operations on its arguments alone: without effects, and without bodies of loops,
+    of which is noted how what they make lies."""
+    if not entry.pure or entry.written or entry.function.effects:
+        return False
+    return not any([body for n in nodes_of(entry.function) for body in bodies_of(n)])
 
 
 def entry_spans(entry: Entry) -> bool:

@@ -34,7 +34,7 @@ from .jaxpr import node_of, sharding_of_type, structs
 from .jaxpr_types import ClosedJaxpr
 from .jaxpr_writer import closed, to_be_shown
 from .jit_places import (
-    check_given,
+    check_arguments,
     check_order,
     check_places,
     check_some_devices,
@@ -333,7 +333,7 @@ class PjitFunction(Shown):
     """A jitted function, with its stages.
 
     Attributes:
-        _placed: by how arguments lie: the function for such ones.
+        _placed: by how arguments lie: the function for such ones. _graphs: what was traced, for `Placed`.
         _passing: what calls go through once one was found to use mutable references.
         _device: where all arguments and results lie, if that is said.
     """
@@ -427,7 +427,9 @@ class PjitFunction(Shown):
             order_of(p, x.shape, f"pjit outputs with pytree key path {n}") for p, x, n in zip(pinned, results, names)
         ]
         spread = [around if s is None else s for s in spread]
-        spread = [in_type(s, x.ndim) if m else s for s, m, x in zip(spread, made, entry.function.outputs)]
+        gone = [x for x, d in zip(entry.function.inputs, call.donated) if d]
+        new = [m or x in gone for m, x in zip(made, entry.function.outputs)]
+        spread = [in_type(s, x.ndim) if n else s for s, n, x in zip(spread, new, entry.function.outputs)]
         spread = [in_words_of(s, x.ndim, call.nodes, shardings) for s, x in zip(spread, entry.function.outputs)]
         spread, pinned = [[on_devices(place_of(s), kept) for s in places] for places in (spread, pinned)]
         laid = [result(*x) for x in zip(results, spread, pinned, made, names)]
@@ -484,7 +486,8 @@ class PjitFunction(Shown):
         key = shardings, default_mesh(), varies
         found = variants.get(key)
         if found is None:
-            found = variants[key] = Placed(self._fun, self._door, self._static, shardings)
+            traced = vars(self).setdefault("_graphs", {})
+            found = variants[key] = Placed(self._fun, self._door, self._static, shardings, traced)
             found._in, found._out = self._in, self._out
             found._inline, found._keep_unused = self._inline, self._keep_unused
         made: Placed = found
@@ -494,6 +497,7 @@ class PjitFunction(Shown):
         """Forget all that was traced."""
         super().clear_cache()
         vars(self).pop("_placed", None)
+        vars(self).pop("_graphs", None)
 
     def _cache_size(self) -> int:
         """For how many signatures, and ways in which arguments lie, the function has been traced."""
@@ -514,17 +518,8 @@ class PjitFunction(Shown):
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace it for these arguments, and lower it. Raises ValueError for an argument that cannot lie as it says."""
         traced = self.trace(*args, **kwargs)
-        call = traced._call
-        said = [None] * len(call.nodes)
-        if self._in is not None and several():
-            said = spread_places(self._in, positional(call, call.nodes), "in_shardings")
-        names = leaf_names(self._fun, args, kwargs) if any([s is not None for s in said]) else [""] * len(said)
-        for n, where, name in zip(call.nodes, said, names):
-            lies, to = sharding_at(n), where_to(where, "in_shardings")
-            if lies is not None:
-                lies.shard_shape(n.shape)
-            if to is not None:
-                check_given(n, lies, to, name)
+        names = leaf_names(self._fun, args, kwargs) if self._in is not None else []
+        check_arguments(traced._call, self._in if several() else None, names)
         return traced.lower()
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
