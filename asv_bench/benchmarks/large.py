@@ -64,6 +64,18 @@ def transposed_operands(np, u):
     return total
 
 
+def softmax_of_rows(np, u):
+    """A reduction of each row, and what goes on with it."""
+    rows = u.reshape(-1, 20)
+    weights = np.exp(rows - rows.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def normalized_rows(np, u):
+    rows = u.reshape(-1, 50)
+    return (rows - rows.mean(axis=1, keepdims=True)) / np.sqrt(rows.var(axis=1, keepdims=True) + 1e-5)
+
+
 PROGRAMS = (
     rows_of_fresh_array,
     columns_of_copy,
@@ -71,6 +83,8 @@ PROGRAMS = (
     residual_and_its_norm,
     reachable,
     transposed_operands,
+    softmax_of_rows,
+    normalized_rows,
 )
 LOOPS = {f.__name__: f for f in PROGRAMS}
 

@@ -1,8 +1,9 @@
 """The unit of compilation: an elementwise program over one iteration space, as plain hashable data.
 
 A kernel reads `inputs` (strided arrays, already sliced and broadcast to the iteration space; a stride of 0 is a
-broadcast) and `scalars`, computes `body` once for each index, and writes `outputs`. A reduction may only stand where
-its result is an output; the reduced axes keep length 1 in the output operand's shape, with stride 0.
+broadcast) and `scalars`, computes `body` once for each index, and writes `outputs`. A reduction's result, and what is
+made of such results alone, is one value along the reduced axes: these keep length 1 in an output operand's shape, with
+stride 0. The interpreter has reductions as results only (`runtime/rows.py` says what it does instead).
 
 Values are numbered: inputs first, then scalars, then the body's instructions in order. An instruction has one result.
 """
@@ -16,7 +17,8 @@ class Instr(NamedTuple):
     """One operation. `loop` are the dtypes its inputs are cast to before (NumPy's loop), `dtype` is that of the result.
 
     `op` is the name of a NumPy ufunc, or one of: `cast` (astype, unsafe), `where` (condition, a, b), `clip`
-    (x, lo, hi), `reduce` (params = (ufunc name, axes)), `power_int` (params = (exponent,)).
+    (x, lo, hi), `reduce` (params = (ufunc name, axes)), `power_int` (params = (exponent,)). Reduced by "first", an
+    operand that repeats along the axes is one value there.
     Dtypes are strings: `numpy.dtype.name`, and `bfloat16`.
     """
 

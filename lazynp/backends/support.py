@@ -65,17 +65,12 @@ def compilable(spec: KernelSpec, eager: bool = False) -> str | None:
         if reason := _dtype(dtype, eager):
             return reason
     first = len(dtypes)
-    reduced: set[int] = set()
     for instr in spec.body:
         for dtype in (*instr.loop, instr.dtype):
             if reason := _dtype(dtype, eager):
                 return reason
-        if any(arg in reduced for arg in instr.args):
-            return f"{instr.op} of a reduction's result"
         if reason := _instr(instr, [dtypes[a] for a in instr.args]):
             return reason
-        if instr.op == "reduce":
-            reduced.add(len(dtypes))
         dtypes.append(instr.dtype)
     return None if spec.outputs and first else "no operand"
 
@@ -100,6 +95,8 @@ def _instr(instr: Instr, sources: list[str]) -> str | None:
         return (
             f"power_int of {loop}" if kind == "c" and exponent not in (1, 2) or kind in "iu" and exponent < 0 else None
         )
+    if op == "reduce" and instr.params[0] == "first":
+        return None
     name = f"{instr.params[0]}.reduce" if op == "reduce" else op
     return None if is_compiled(name, loop) else f"{name} of {loop}"
 

@@ -14,6 +14,7 @@ from . import steps as S
 from .device import DeviceBuffer, arrived, download
 from .planner import Plan
 from .profile import profile
+from .rows import Rows
 
 
 class CannotError(Exception):
@@ -253,7 +254,8 @@ def on_device(plan: Plan, segment: Any, device: Any) -> Plan:
     kinds: dict[Any, Any] = {S.ViewStep: View, S.Write: Write, S.KernelStep: Kernel}
     steps = [
         Library(s, device, segment.dtypes[s.i]) if type(s) is S.Library else kinds[type(s)](s, device)
-        for s in plan.steps
+        for step in plan.steps
+        for s in (step.steps if type(step) is Rows else (step,))
     ]
     dtypes = [segment.dtypes[o - plan.n_leaves] for o in plan.out]
     keep = Keep(plan.out, dtypes, device)

@@ -259,15 +259,16 @@ class Planned:
         env = new(Environment)
         env.values = there = [*[values[i] for i in self.take], *self.constants, *self.blank]
         env.moving, env.shapes, env.sites, env.chain = self.moving, self.shapes, self.sites, None
-        env.effect = None
+        env.effect, env.spared = None, False
         scalars = self.scalars
         if self.slots:
             scalars = scalars.copy()
             for k, i in self.slots:
                 scalars[k] = values[i]
         env.scalars = scalars
-        for step in self.plan.steps:
-            step.run(env)
+        for whole in self.plan.steps:
+            for step in whole.parts(env):
+                step.run(env)
         return there
 
     def hasten(self) -> None:

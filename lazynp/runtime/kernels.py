@@ -29,6 +29,7 @@ from .profile import profile
 
 FORMS_KEPT = 512
 REPEATED = 16  # times that an operand is read: a column of a matrix is better copied than read with gaps each time
+DONE = object()
 LARGE = 1 << 18  # elements of a kernel that is worth a place in a chain
 HASTE = 1e-6  # of `compile_after`, for a kernel of a jitted function
 LONG = 0.5  # seconds of CPU time of a process whose next run is worth preparing
@@ -61,13 +62,14 @@ class Form:
         seconds: what the interpreter has cost here.
         asked: whether the compiler was asked.
         after: when it may be asked again after a failure, by time.monotonic.
+        refused: whether there will never be any.
     """
 
-    __slots__ = ("compiled", "seconds", "asked", "after", "spec", "geometry")
+    __slots__ = ("compiled", "seconds", "asked", "after", "refused", "spec", "geometry")
 
     def __init__(self, spec: KernelSpec, geometry: Any) -> None:
         self.spec, self.geometry = spec, geometry
-        self.seconds, self.asked, self.after = 0.0, False, 0.0
+        self.seconds, self.asked, self.after, self.refused = 0.0, False, 0.0, False
         self.compiled: Any = None
         with contextlib.suppress(Exception):  # what cannot be read is not there
             self.compiled = client().lookup(spec, geometry)
@@ -75,7 +77,7 @@ class Form:
                 profile.cache_hits += 1
                 self.asked = True
             elif client().status(spec, geometry) == "rejected":
-                self.asked = True
+                self.asked = self.refused = True
                 self.note(0.0, "found in the artifact cache", "not compiled")
 
     def charge(self, seconds: float, hasten: bool) -> None:
@@ -99,6 +101,7 @@ class Form:
         again = None if compiled is not None else client().again(self.spec, self.geometry)
         if again is not None:
             self.after, self.asked = again, False
+        self.refused = compiled is None and again is None
         outcome = "compiled" if compiled is not None else "failed" if again is not None else "not compiled"
         self.note(time.perf_counter() - began, reason, outcome)
 
@@ -120,10 +123,11 @@ class Kernel:
     """One spec: its interpreter program and its compiled forms, by how the operands lie."""
 
     # `hasten`: the user asked for a compiled function (`jit`); it is compiled without having cost anything.
-    __slots__ = ("spec", "program", "forms", "exact", "compilable", "weight", "hasten")
+    __slots__ = ("spec", "interpreted", "forms", "exact", "compilable", "weight", "hasten")
 
     def __init__(self, spec: KernelSpec) -> None:
-        self.spec, self.program = spec, Program(spec)
+        self.spec = spec
+        self.interpreted: Program | None = None
         refused = compilable(spec)
         self.compilable, self.hasten = refused is None, False
         if refused is not None:
@@ -138,6 +142,13 @@ class Kernel:
         )
         profile.kernels += 1
 
+    @property
+    def program(self) -> Program:
+        """The interpreter's."""
+        if self.interpreted is None:
+            self.interpreted = Program(self.spec)
+        return self.interpreted
+
     def run(
         self,
         ins: Sequence[Any],
@@ -145,10 +156,35 @@ class Kernel:
         outs: Sequence[Any],
         shape: tuple[int, ...],
         chain: Chain | None = None,
+        spared: bool = False,
         call: Call | None = None,
     ) -> None:
-        """Compute outs, or let the call wait in a chain. Inputs broadcast to shape. `call` gets to know what has been
-        done."""
+        """Compute outs, or let the call wait in a chain. Inputs broadcast to shape. `spared`: it is not to be compiled
+        for what this costs. `call` gets to know what has been done."""
+        form, chain, ins = self.compiled(ins, scalars, outs, shape, chain, call)
+        if form is DONE:
+            return
+        if chain is not None:
+            chain.settle()
+        start = time.perf_counter()
+        self.program.run(ins, scalars, outs, shape, config.threads or free_cores(), pool.empty, call)
+        seconds = time.perf_counter() - start
+        profile.interpreted += 1
+        profile.interpreted_seconds += seconds
+        if form is not None and not spared:
+            form.charge(seconds, self.hasten)
+
+    def compiled(
+        self,
+        ins: Sequence[Any],
+        scalars: Sequence[Any],
+        outs: Sequence[Any],
+        shape: tuple[int, ...],
+        chain: Chain | None,
+        call: Call | None,
+    ) -> Any:
+        """The same by machine code, where there is some: (DONE, ...); else (the form that there may be some of or None,
+        the chain that has to be settled or None, the inputs)."""
         start = time.perf_counter()
         n = 1
         for d in shape:
@@ -182,16 +218,8 @@ class Kernel:
                 if form.compiled(args[: len(ins)], scalars, args[len(ins) :], pointer, done):
                     profile.compiled += 1
                     profile.compiled_seconds += time.perf_counter() - start
-                    return
-        if chain is not None:
-            chain.settle()
-            start = time.perf_counter()
-        self.program.run(ins, scalars, outs, shape, config.threads or free_cores(), pool.empty, call)
-        seconds = time.perf_counter() - start
-        profile.interpreted += 1
-        profile.interpreted_seconds += seconds
-        if form is not None:
-            form.charge(seconds, self.hasten)
+                    return DONE, None, ins
+        return form, chain, ins
 
     def find(self, key: Any, ins: Sequence[Any], outs: Sequence[Any], shape: tuple[int, ...]) -> tuple[Form, Collapsed]:
         """The form for operands that lie like these."""
@@ -199,8 +227,8 @@ class Kernel:
         if is_degenerate(how.spec):
             how = how._replace(spec=self.spec)
             form = Form.__new__(Form)
-            form.spec, form.geometry, form.seconds, form.asked, form.compiled = self.spec, how.geometry, 0.0, True, None
-            form.after = 0.0
+            form.spec, form.geometry, form.seconds, form.compiled = self.spec, how.geometry, 0.0, None
+            form.asked, form.refused, form.after = True, True, 0.0
         else:
             first = self.forms.get(how.classes)
             if first is None or first.geometry == how.geometry:
@@ -224,9 +252,16 @@ class Call:
     __slots__ = ("kernel", "given", "done", "work")
 
     def __init__(
-        self, kernel: Kernel, ins: list[Any], scalars: list[Any], outs: list[Any], shape: Any, chain: Chain | None
+        self,
+        kernel: Kernel,
+        ins: list[Any],
+        scalars: list[Any],
+        outs: list[Any],
+        shape: Any,
+        chain: Chain | None,
+        spared: bool,
     ) -> None:
-        self.kernel, self.given = kernel, (ins, scalars, outs, shape, chain)
+        self.kernel, self.given = kernel, (ins, scalars, outs, shape, chain, spared)
         self.done: list[int] = []
         self.work: Any = None
 

@@ -18,8 +18,8 @@ import collections
 from typing import Any
 
 from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW, pick
+from . import rows
 from . import steps as S
-from .faults import of_values
 from .kernels import kernel_of
 from .spec import spec_of
 from .steps import SCALARS
@@ -53,7 +53,7 @@ class Plan:
     def hasten(self) -> Plan:
         """Have its kernels compiled as soon as they have run once."""
         for step in self.steps:
-            if type(step) is S.KernelStep:
+            if type(step) in (S.KernelStep, rows.Rows):
                 step.kernel.hasten = True
         return self
 
@@ -64,22 +64,10 @@ class Plan:
                 env.values[s] = self.kept(env.values[s], dtype)
 
     def run(self, env: S.Environment) -> None:
-        """Run all steps. What values are to blame for is noted in place of what would have been made of them; any other
-        error is raised, from between two steps or out of one."""
-        chain = env.chain
-        failed = False
-        for step in self.steps:
-            if failed and S.failed_before(step, env):
-                continue
-            try:
-                step.run(env)
-            except Exception as error:
-                if not of_values(error, step):
-                    raise
-                failed = True
-                S.fail(step, env, error)
-        if chain is not None:
-            chain.settle()
+        """Run all steps."""
+        S.run_all(self.steps, env)
+        if env.chain is not None:
+            env.chain.settle()
 
 
 class Planner:
@@ -449,8 +437,8 @@ class Planner:
                     (level, i, S.Library(i, self.n_leaves, self.seg.ops[i], self.seg.static[i], self.seg.refs[i]))
                 )
         order.sort(key=lambda t: (t[0], isinstance(t[2], S.ViewStep), t[1]))
-        steps = [step for _, _, step in order]
-        self.forget(steps)
+        steps = rows.gathered(self, [step for _, _, step in order])
+        self.forget([s for step in steps for s in (step.steps if type(step) is rows.Rows else (step,))])
         return steps
 
     def kernel(self, members: list[int], direct: dict[int, int]) -> Any:
@@ -478,7 +466,7 @@ class Planner:
         ]
         lone = len(outs) == 1 and not targets[0].reduced and targets[0].write is None
         reusable = [s for s in ins if self.overwritable(s)] if lone else []
-        return S.KernelStep(kernel_of(spec), ins, scalars, targets, members[0], reusable, self.n_leaves)
+        return S.KernelStep(kernel_of(spec), ins, scalars, targets, members, reusable, self.n_leaves)
 
     def overwritable(self, slot: int) -> bool:
         """Whether a value's memory is the segment's, and nothing but elementwise reads look at it."""

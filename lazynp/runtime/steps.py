@@ -4,7 +4,7 @@ arrays."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import starmap
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from ..graph.op import Op
 from ..ops.shape import as_index, key_shape
 from ..tracebacks import name_line
 from .chain import Chain
+from .faults import of_values
 from .kernels import Call, Kernel
 from .pool import pool
 from .profile import profile
@@ -41,13 +42,15 @@ class Environment:
 
     Attributes:
         effect: of the step that is overwriting a value, what it does; `finish` does the rest of it.
+        spared: whether kernels are not to be compiled for what they cost, since one in the place of several will be.
     """
 
-    __slots__ = ("values", "scalars", "moving", "shapes", "sites", "chain", "effect")
+    __slots__ = ("values", "scalars", "moving", "shapes", "sites", "chain", "effect", "spared")
 
     def __init__(self, segment: Any, buffers: list[Any], n_nodes: int, chain: Chain | None = None) -> None:
         self.chain = chain
         self.effect: Any = None
+        self.spared = False
         self.values: list[Any] = [*buffers, *[None] * n_nodes]
         self.scalars, self.moving, self.shapes, self.sites = (
             segment.scalars,
@@ -61,6 +64,10 @@ class Step:
     """One thing to do. `drop`: slots of which it is the last reader."""
 
     drop: list[int]
+
+    def parts(self, env: Environment) -> Iterable[Step]:
+        """What is to be run."""
+        return (self,)
 
     def run(self, env: Environment) -> None:
         raise NotImplementedError
@@ -76,6 +83,23 @@ def fail(step: Step, env: Environment, error: BaseException) -> None:
     """Note the error in place of what a step would have made."""
     for s in step.writes():
         env.values[s] = Failure(error)
+
+
+def run_all(steps: list[Any], env: Environment) -> None:
+    """Run steps in order. What values are to blame for is noted in place of what would have been made of them; any
+    other error is raised, from between two steps or out of one."""
+    failed = False
+    for whole in steps:
+        for step in whole.parts(env):
+            if failed and failed_before(step, env):
+                continue
+            try:
+                step.run(env)
+            except Exception as error:
+                if not of_values(error, step):
+                    raise
+                failed = True
+                fail(step, env, error)
 
 
 def failed_before(step: Step, env: Environment) -> bool:
@@ -305,13 +329,15 @@ class KernelStep(Step):
         ins: list[int],
         scalars: list[int],
         targets: list[Target],
-        space: int,
+        members: list[int],
         reusable: list[int],
         n_leaves: int,
     ) -> None:
+        space = members[0]
         self.kernel, self.ins, self.scalars, self.targets, self.space = kernel, ins, scalars, targets, space
         self.reusable, self.n_leaves = reusable, n_leaves
         self.chained = all(t.write is not None for t in targets)
+        self.members = members
         self.written = [t.at if t.write is None else t.write for t in targets]
         self.drop = []
 
@@ -342,10 +368,10 @@ class KernelStep(Step):
             chain = None
         scalars = [env.scalars[s] for s in self.scalars]
         if overwrites:
-            env.effect = effect = Overwrite(self, made, Call(self.kernel, ins, scalars, outs, shape, chain))
+            env.effect = effect = Overwrite(self, made, Call(self.kernel, ins, scalars, outs, shape, chain, env.spared))
             effect.call.run()
         else:
-            self.kernel.run(ins, scalars, outs, shape, chain)
+            self.kernel.run(ins, scalars, outs, shape, chain, env.spared)
         self.commit(env, made)
 
     def commit(self, env: Environment, made: list[Any]) -> None:

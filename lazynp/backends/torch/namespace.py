@@ -505,6 +505,8 @@ def modf(d: str, which: int, a: Tensor) -> Tensor:
 
 def reduce(name: str, d: str, a: Value, axes: Sequence[int]) -> Value:
     dims = list(axes)
+    if name == "first":
+        return _first(a, dims)
     if not dims:  # for torch no axis is all of them
         return truth(a) if name.startswith("logical") else a
     if isinstance(a, Pair):
@@ -525,6 +527,14 @@ def reduce(name: str, d: str, a: Value, axes: Sequence[int]) -> Value:
     if name in ("logical_and", "logical_or"):
         return _all_any(truth(a), dims, name == "logical_and")
     raise NotImplementedError(f"{name}.reduce")
+
+
+def _first(a: Value, dims: list[int]) -> Value:
+    if isinstance(a, Pair):
+        return Pair(_first(a.re, dims), _first(a.im, dims))
+    for dim in dims:
+        a = a.narrow(dim, 0, 1)
+    return a
 
 
 def _sum(d: str, a: Tensor, dims: list[int]) -> Tensor:

@@ -41,6 +41,22 @@ template <class V, class T = typename V::value_type> static inline LazynpSum<T> 
     lazynp_join<T, V::size()>(high, low);
     return {high[0], low[0]};
 }
+// The largest (or the smallest) of a vector's elements; one that is no number, if there is such. torch has shuffles for
+// float32, and goes through memory seven times for float64.
+template <bool MOST, class T, int N> static inline void lazynp_halves(T* all) {
+    typedef T Half __attribute__((vector_size(N / 2 * sizeof(T))));
+    Half h[2];
+    std::memcpy(h, all, sizeof h);
+    const Half one = ((MOST ? h[0] > h[1] : h[0] < h[1]) | (h[0] != h[0])) ? h[0] : h[1];
+    std::memcpy(all, &one, sizeof one);
+    if constexpr (N > 2) lazynp_halves<MOST, T, N / 2>(all);
+}
+template <bool MOST, class V, class T = typename V::value_type> static inline T lazynp_extreme(const V& a) {
+    alignas(64) T all[V::size()];
+    a.store(all);
+    lazynp_halves<MOST, T, V::size()>(all);
+    return all[0];
+}
 // Sums of every N-th element, for a loop that puts N at a time into `next`.
 template <class T> struct LazynpLanes {
     static constexpr int N = 64 / sizeof(T);
@@ -105,10 +121,15 @@ _ACCUMULATORS = re.compile(r"^(\s*)(float|double|at::vec::VectorizedN?<(?:float|
 _TOTAL = re.compile(r"^(\s*)(\w+) = \2 \+ at::vec::vec_reduce_all<(float|double)\b.* return x \+ y; \}, \2_vec\);$")
 _TERM = re.compile(r"^(\s*)(\w+)_vec = (?:\2_vec \+ (\w+)|sum_masked_reduce\(\2_vec, (\w+), .+\));$")
 _ALL_LANES = re.compile(r"at::vec::vec_reduce_all<(?:float|double)\b[^<>]*>\(\[\]\([^()]*\) \{ return x \+ y; \}, ")
+_EXTREME = re.compile(
+    r"at::vec::vec_reduce_all<(?:float|double)\b[^<>]*>\(\[\]\([^()]*\) "
+    r"\{ return at::vec::(maximum|minimum)\(x, y\); \}, "
+)
 
 
 def exact(source: str) -> str:
     """A kernel with sums like that, whose regions with partial results are loops of the pool over blocks."""
+    source = _EXTREME.sub(lambda m: f"lazynp_extreme<{str(m[1] == 'maximum').lower()}>(", source)
     lines = _in_rows([_plain(line) for line in source.split("\n") if not _CASCADE_HELPER.match(line)])
     return _ALL_LANES.sub("lazynp_all(", "\n".join(_in_lanes(_in_blocks(_typed(lines)))))
 
@@ -197,7 +218,8 @@ def _in_blocks(lines: list[str]) -> list[str]:
         part[-1] = f"{indent}}}\n{indent}}});"
         out[start : end + 1] = part
     # The names by which `pooled` knows a region that has to stay OpenMP's.
-    return re.sub(r"\btid\b", "lazynp_block", "\n".join(out).replace("_local", "_own")).split("\n")
+    text = re.sub(r"\btid\b", "lazynp_block", "\n".join(out))
+    return re.sub(r"\b(\w*tmp_acc\w*)_local\b", r"\1_own", text).split("\n")
 
 
 def _indent(line: str) -> str:

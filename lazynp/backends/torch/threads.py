@@ -184,6 +184,8 @@ REGION = re.compile(r"^\s*#pragma omp parallel num_threads\(lazynp_threads\)\s*$
 THREAD = re.compile(r"^\s*int (?:tid|lazynp_block) = omp_get_thread_num\(\);\s*$")  # the latter: see `sums`
 SINGLE = re.compile(r"^\s*#pragma omp single\s*$")
 PAIR = re.compile(r"^\s*#pragma omp for collapse\(2\)\s*$")
+PARTIAL = re.compile(r"\btmp_acc\w*_local\b")  # a thread's own part of a result
+SCRATCH = re.compile(r"^\s*(?:std::unique_ptr<.*> buf_\w+ = std::make_unique<.*|.*\* \w+ = buf_\w+\.get\(\);)$")
 LOOP_PRAGMA = re.compile(r"^\s*#pragma omp for( simd)?\s*$")
 LOOP = re.compile(
     r"^(\s*)for\(int64_t (\w+)=static_cast<int64_t>\((.+?)\); \w+<static_cast<int64_t>\((.+)\); \w+\+=(.+)\)\s*$"
@@ -215,12 +217,17 @@ def pooled(source: str) -> str:
     lines = source.split("\n")
     regions = [i for i, line in enumerate(lines) if REGION.match(line)]
     numbered = any(re.search(r"\btid\b", line) and not THREAD.match(line) for line in lines)
-    if not regions or numbered or "_local" in source:
+    if not regions or numbered or PARTIAL.search(source):
         return source
     out: list[str] = []
+    scratch: list[str] = []  # memory that each thread has of its own, for the loop that follows
     i = 0
     while i < len(lines):
         line = lines[i]
+        if SCRATCH.match(line):
+            scratch.append(line)
+            i += 1
+            continue
         if REGION.match(line) or THREAD.match(line) or SINGLE.match(line):  # between loops only the caller is there
             i += 1
             continue
@@ -242,17 +249,20 @@ def pooled(source: str) -> str:
             inner = LOOP.match(lines[i + 3])
             if inner is None:
                 return source
-            out.extend([*as_one(loop, inner), *lines[i + 4 : stop + 1], f"{indent}}});"])
+            heads = as_one(loop, inner)
+            out.extend([*heads[:3], *scratch, *heads[3:], *lines[i + 4 : stop + 1], f"{indent}}});"])
+            scratch = []
             i = stop + 1
             continue
         out.append(
             f"{indent}lazynp_for({begin}, {end}, {step}, lazynp_threads, "
             "[&](int64_t lazynp_begin, int64_t lazynp_end) {"
         )
+        out, scratch = [*out, *scratch], []
         if pragma.group(1):
             out.append(f"{indent}#pragma omp simd")
         out.append(f"{indent}for(int64_t {name}=lazynp_begin; {name}<lazynp_end; {name}+={step})")
         out.extend(lines[i + 2 : stop + 1])
         out.append(f"{indent}}});")
         i = stop + 1
-    return "\n".join(out)
+    return source if scratch else "\n".join(out)
