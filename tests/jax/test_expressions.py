@@ -297,6 +297,7 @@ FOUND = {
         "jnp.subtract.reduce(A((3, 4)), where=A((3, 4)), initial=1)",
         "jnp.divide.accumulate(A((3, 4), 'int32'))",
         "jnp.add.accumulate(A((3, 4), 'int8'), axis=None)",
+        "jnp.add.accumulate(A((3, 4)), axis=(0,))",
         "jnp.subtract.accumulate(A((3, 4)), axis=None)",
         "jnp.add.reduceat(A((8,)), jnp.array([0, 9]))",
         "jnp.add.reduceat(A((8,)), jnp.array([[0, 4]]))",

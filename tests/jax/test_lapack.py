@@ -77,6 +77,10 @@ CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
         lambda d: n.tridiagonal_solve(d, W[:, 1] + 4, W[:, 2], W).sum()
     )(W[:, 0]),
     "qdwh": lambda j, n, s: n.qdwh(W)[:2],
+    "svd, algorithm of accelerators": lambda j, n, s: n.svd(A, algorithm=n.SvdAlgorithm.POLAR),
+    "lu of a vector": lambda j, n, s: s.lu(W[0]),
+    "pivots, too many": lambda j, n, s: n.lu_pivots_to_permutation(np.array([1, 1], np.int32), 1),
+    "pivots that are no int32": lambda j, n, s: n.lu_pivots_to_permutation(np.array([1.0, 1.0], np.float32), 2),
     "svd, algorithm": lambda j, n, s: n.svd(A, algorithm=n.SvdAlgorithm.QR, compute_uv=False),
     "svd, selection": lambda j, n, s: n.svd(A, subset_by_index=(1, 2), full_matrices=False, compute_uv=False),
     "eigh, selection": lambda j, n, s: n.eigh(S, subset_by_index=(0, 2)),

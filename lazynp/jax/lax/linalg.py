@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from ...graph.node import Node
 from ...graph.op import results
 from ...ops import elementwise as e
@@ -144,8 +146,22 @@ def lu(x: Any) -> list[Any]:
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
-    """The permutation of rows that a sequence of swaps makes."""
-    return apply_like(lambda p: factorizations.permutation_of(p, n=int(permutation_size)), as_node(pivots))
+    """The permutation of rows that a sequence of swaps makes.
+
+    Raises: TypeError for pivots that are not int32; ValueError for more of them than there are rows.
+    """
+    node, n = as_node(pivots), int(permutation_size)
+    if node.dtype != np.int32:
+        raise TypeError(
+            f"lu_pivots_to_permutation does not accept dtype {node.dtype.name} at position 0. Accepted dtypes at "
+            "position 0 are subtypes of int32."
+        )
+    if node.ndim and node.shape[-1] > n:
+        raise ValueError(
+            f"Output permutation size {n} has to exceed the trailing dimension of the pivots. Got pivots size "
+            f"{node.shape[-1]}"
+        )
+    return apply_like(lambda p: factorizations.permutation_of(p, n=n), node)
 
 
 def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> tuple[Any, ...]:
@@ -176,13 +192,13 @@ def svd(
     algorithm: SvdAlgorithm | None = None,
 ) -> Any:
     """U, the singular values, and V's conjugate transpose; or the singular values alone. Computed by LAPACK whatever
-    the algorithm. Raises NotImplementedError for a selection."""
+    the algorithm. Raises NotImplementedError for a selection, and for an algorithm that JAX does not run on CPUs."""
     node = matrix("svd", x)
     if full_matrices and subset_by_index is not None:
         raise ValueError("full_matrices and subset_by_index cannot both be set")
     whole_only(subset_by_index, "subset_by_index not implemented for CPU and GPU", min(node.shape[-2:]))
-    if algorithm is not None:
-        SvdAlgorithm(algorithm)
+    if algorithm not in (None, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR, SvdAlgorithm.DIVIDE_AND_CONQUER):
+        raise NotImplementedError("The SVD Jacobi and Polar algorithms are not implemented on CPU.")
     if not compute_uv:
         return apply_like(or_nan.svdvals, node)
     return apply_like(lambda a: tuple(results(or_nan.svd(a, full_matrices=full_matrices))), node)

@@ -178,8 +178,9 @@ class ufunc:
         x = asarray(a)
         if axis is None and self._numpy in ("add", "multiply"):
             x, axis = ravel(x), 0
-        if axis is None or isinstance(axis, tuple):
+        if axis is None:
             raise ValueError("accumulate does not allow multiple axes")
+        axis = operator.index(axis)
         at = axis_of(axis, x.ndim)
         if self._numpy in scans:
             to = (

@@ -181,8 +181,10 @@ def lu_solve(
 
 
 def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """P, L and U with a = P L U; or P L, and U."""
+    """P, L and U with a = P L U; or P L, and U. Raises TypeError for what is no matrix."""
     (a,) = matrices(a)
+    if a.ndim < 2:
+        raise TypeError(f"Input 0 to lu must have rank at least 2, but got shape={a.shape}")
     m, n = a.shape
     packed, _, permutation = lapack.lu(a)
     k = min(m, n)
