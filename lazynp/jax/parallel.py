@@ -236,14 +236,16 @@ def all_gather(
         to: "invarying": the type says that it is the same on all devices; "reduced": and that its cotangent is summed
             up later.
 
-    Raises: ValueError for another `to`.
+    Raises: ValueError for another `to`, NotImplementedError for groups whose members alone have the same.
     """
     if to not in ("varying", "invarying", "reduced"):
         raise ValueError(f"all_gather's `to` is one of 'varying', 'invarying' and 'reduced', got {to!r}")
     if to == "reduced":
         alike = all_gather(x, axis_name, axis_index_groups=axis_index_groups, axis=axis, tiled=tiled, to="invarying")
         return pcast(alike, axis_name, to="reduced")
-    if to == "invarying" and axis_index_groups is None:
+    if to == "invarying" and axis_index_groups is not None:
+        raise NotImplementedError("all_gather(to='invarying') with axis_index_groups")
+    if to == "invarying":
         return map(lambda v: gathered_alike(v, axis_name, axis, tiled), x)
 
     def apply(v: Node, size: int, index: Node) -> Node:

@@ -291,10 +291,7 @@ def one_type(f: Any) -> Any:
     return call
 
 
-ADVICE = (
-    "See https://docs.jax.dev/en/latest/notebooks/shard_map.html#scan-vma for more information.\n\nRevise the function "
-    "so that all output types match"
-)
+SEE = "See https://docs.jax.dev/en/latest/notebooks/shard_map.html#scan-vma for more information.\n\n"
 
 
 def typed(n: Node, axes: Axes | None) -> str:
@@ -307,13 +304,15 @@ def check_carries(what: str, function: Function, lies: Sequence[Axes | None], ou
     """Raise TypeError where a carry comes out of a body otherwise than it went in."""
     for node, a, b in zip(function.outputs, lies, out):
         if contexts.written and a is not None and b is not None and a != b:
-            where = "initial carry value corresponding to the input carry" if b - a else "output carry value"
+            advice = (
+                f"This might be fixed by applying `jax.lax.pcast(..., {tuple(sorted(b - a, key=str))}, to='varying')`, "
+                f"to the initial carry value corresponding to the input carry.\n{SEE}"
+            )
             raise TypeError(
                 f"{what} function carry input and carry output must have equal types, but they differ:\n\nThe input "
                 f"carry has type {typed(node, a)} but the corresponding output carry component has type "
-                f"{typed(node, b)}, so the manual axis types do not match.\n\nThis might be fixed by applying "
-                f"`jax.lax.pcast(..., {tuple(sorted(b ^ a, key=str))}, to='varying')`, to the {where}.\n{ADVICE} the "
-                "corresponding input types."
+                f"{typed(node, b)}, so the manual axis types do not match.\n\n{advice * bool(b - a)}Revise the "
+                "function so that all output types match the corresponding input types."
             )
 
 
@@ -326,7 +325,7 @@ def check_branches(branches: Sequence[Function], found: Sequence[Sequence[Axes |
                 "cond branches must have equal output types but they differ.\n\nThe output of branch 0 has type "
                 f"{typed(branches[0].outputs[i], column[0])} but the corresponding output of branch{other} has type "
                 f"{typed(branches[other].outputs[i], column[other])}, so the manual axis types do not match.\n\nThis "
-                f"might be fixed by `jax.lax.pcast`.\n{ADVICE}."
+                f"might be fixed by `jax.lax.pcast`.\n{SEE}Revise the function so that all output types match."
             )
 
 
