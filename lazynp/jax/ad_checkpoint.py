@@ -6,6 +6,8 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..api.custom import ruled, traced_level
 from ..api.trace import Trace, inline, placeholder, run_traced, stack, trace_function
 from ..doors import Door, door_of
@@ -245,7 +247,9 @@ def traced_first(fun: Fun, names: Fun, rule: Checkpointed) -> Fun:
         if flags.debug_key_reuse:
             use_as(function, nodes, f"checkpoint of {name_of(fun)}")
         made = [own.wrap(n) for n in inline(function, nodes)]
-        return unflatten(out, noted.restored(made, args, kwargs))
+        numpy_s = (np.ndarray, np.generic)  # in JAX's dtypes
+        whole = [np.asarray(x, n.dtype) if isinstance(x, numpy_s) else x for x, n in zip(leaves, nodes)]
+        return unflatten(out, noted.restored(made, whole, {}))
 
     return call
 

@@ -18,10 +18,11 @@ from ..errors import UnexpectedTracerError
 from ..graph.node import Node
 from ..ops.promotion import is_inexact
 from ..ops.tags import Nodes, Tangents
-from ..signatures import held, name_of, positional
+from ..signatures import held, name_of, others, positional
 from ..tree import NAMESPACE, flatten, unflatten
-from .array import as_node, door
+from .array import Array, as_node, door
 from .aval import ShapedArray
+from .dtypes import canonical, check_dtype
 from .linear_calls import linear_call
 from .primitives import primitive_of
 from .reference_loops import ruled_with_references
@@ -134,6 +135,29 @@ def rule_setter(of: Any, name: str) -> Any:
     raise AttributeError(f"{type(of).__name__!r} object has no attribute {name!r}")
 
 
+PLAIN = (Array, np.ndarray, np.generic, bool, int, float, complex)
+
+
+def checked(x: Any) -> Any:
+    """A leaf. Raises TypeError for what is no array."""
+    if not isinstance(x, PLAIN):
+        as_node(x)
+    return x
+
+
+def in_dtypes(x: Any) -> Any:
+    """An argument as JAX gives it to the function: NumPy's in JAX's dtypes. Raises TypeError for what is no array."""
+    return np.asarray(x, canonical(check_dtype(x.dtype))) if isinstance(x, (np.ndarray, np.generic)) else checked(x)
+
+
+def called(of: Any, call: Fun, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of a function with a rule. Raises TypeError for an argument or a result that is no array."""
+    given = positional(of.fun, args, kwargs, type(of).__name__)
+    free = others(of.nondiff_argnums, len(given))
+    given = tuple([tree_map(in_dtypes, x) if i in free else x for i, x in enumerate(given)])
+    return tree_map(checked, call(*given))
+
+
 class custom_jvp(custom.custom_jvp):
     """A function with a forward rule of its own. `nondiff_argnums` as in `Custom`.
 
@@ -144,6 +168,9 @@ class custom_jvp(custom.custom_jvp):
         return rule_setter(self, name)
 
     symbolic_zeros = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return called(self, super().__call__, args, kwargs)
 
     def defjvp(self, jvp: Fun, symbolic_zeros: bool = False) -> Fun:
         """Set the rule: `(*nondiff, primals, tangents) -> (primal_out, tangent_out)`, linear in the tangents."""
@@ -238,7 +265,7 @@ class custom_vjp(custom.custom_vjp):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not among((args, kwargs)):
-            return super().__call__(*args, **kwargs)
+            return called(self, super().__call__, args, kwargs)
         return ruled_with_references(self, positional(self.fun, args, kwargs, "custom_vjp"))
 
     def defvjp(self, fwd: Fun, bwd: Fun, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:

@@ -305,3 +305,35 @@ def test_results_without_a_mapped_axis_are_what_the_function_returned(name: str)
         for x in [j.numpy.arange(3.0)]
     ]
     assert str(found[0]) == str(found[1])
+
+
+def ruled(j: Any, kind: str, f: Callable[..., Any], **options: Any) -> Any:
+    """A function with a rule, which says nothing."""
+    made = getattr(j, kind)(f, **options)
+    made.defvjp(f, f) if kind == "custom_vjp" else made.defjvp(lambda p, t: (p, t))
+    return made
+
+
+OF_NUMPY: dict[str, Callable[[Any, str], Any]] = {
+    "computed with": lambda j, k: [ruled(j, k, lambda x: x * 2)(x) for x in (np.arange(3.0), np.arange(2), 2.0)],
+    "given back": lambda j, k: ruled(j, k, lambda x, y: (x, y))(np.arange(3.0), {"a": np.float64(1), "b": 2}),
+    "fixed": lambda j, k: ruled(j, k, lambda x, n: (x * n, n), nondiff_argnums=1)(np.arange(3.0), np.float64(2)),
+    "a text": lambda j, k: ruled(j, k, lambda x: x)("a"),
+    "a text as result": lambda j, k: ruled(j, k, lambda x: "a")(1.0),
+    "checkpoint": lambda j, k: [j.checkpoint(lambda x: x)(x) for x in (np.arange(3.0), np.float32(2), 2.0)],
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
+def test_functions_with_rules_see_numpy_s_arrays_in_jax_s_dtypes(name: str, kind: str) -> None:
+    def found(j: Any) -> Any:
+        try:
+            leaves = j.tree.leaves(OF_NUMPY[name](j, kind))
+        except TypeError:
+            return TypeError
+        return [
+            (isinstance(x, j.Array), np.asarray(x).tolist(), isinstance(x, (int, float)) or x.dtype) for x in leaves
+        ]
+
+    assert found(lazynp.jax) == found(jax)
