@@ -17,8 +17,8 @@ class Instr(NamedTuple):
     """One operation. `loop` are the dtypes its inputs are cast to before (NumPy's loop), `dtype` is that of the result.
 
     `op` is the name of a NumPy ufunc, or one of: `cast` (astype, unsafe), `where` (condition, a, b), `clip`
-    (x, lo, hi), `reduce` (params = (ufunc name, axes)), `power_int` (params = (exponent,)). Reduced by "first", an
-    operand that repeats along the axes is one value there.
+    (x, lo, hi), `reduce` (params = (ufunc name, axes)). Reduced by "first", an operand that repeats along the axes is
+    one value there. `power` may have params = (exponent,), the number that its second operand is in all calls.
     Dtypes are strings: `numpy.dtype.name`, and `bfloat16`.
     """
 

@@ -90,11 +90,6 @@ def _instr(instr: Instr, sources: list[str]) -> str | None:
     for source, target in zip(sources, instr.loop):
         if reason := _cast(source, target):
             return reason
-    if op == "power_int":
-        kind, exponent = KIND[loop], instr.params[0]
-        return (
-            f"power_int of {loop}" if kind == "c" and exponent not in (1, 2) or kind in "iu" and exponent < 0 else None
-        )
     if op == "reduce" and instr.params[0] == "first":
         return None
     name = f"{instr.params[0]}.reduce" if op == "reduce" else op

@@ -15,6 +15,7 @@ from ..bounded import Bounded
 from ..graph.node import BORROWED, Node, leaf, numbers
 from ..graph.op import SET, VIEW, pick
 from ..ops.shape import key_shape
+from ..ops.transcendental import EXPONENTS, c_power, power
 from ..threads import others
 from . import replay
 from .chain import current
@@ -27,6 +28,7 @@ from .steps import SCALARS, Environment, Failure
 from .storage import SEEN
 
 PLANS_KEPT = 2048
+RAISES = frozenset({power, c_power})
 SIZES_KEPT = 32  # plans of one structure, which differ in which of their sizes are equal
 exact_plans: Bounded[Any, Plan] = Bounded(PLANS_KEPT)
 plans: Bounded[Any, list[tuple[Any, Plan]]] = Bounded(PLANS_KEPT)
@@ -71,6 +73,7 @@ class Segment:
         "env",
         "plan",
         "running",
+        "exponents",
     )
 
     def __init__(self, nodes: list[Node], outputs: list[Node]) -> None:
@@ -115,7 +118,9 @@ class Segment:
         self.env: Environment | None = None
         self.plan: Plan | None = None
         self.running = threading.Lock()
-        self.key = (tuple([n.signature for n in nodes]), tuple(refs), self.out, self.borrowed)
+        self.exponents = {i: e for i, n in enumerate(nodes) if n.op in RAISES and (e := exponent_of(n)) is not None}
+        signatures = tuple([n.signature for n in nodes])
+        self.key = (signatures, tuple(refs), self.out, self.borrowed, tuple(self.exponents.items()))
 
     def sizes(self) -> list[Any]:
         """What may differ between runs of a plan: every length, and the moving parameters."""
@@ -142,6 +147,13 @@ class Segment:
             tuple([(b.dtype, b.ndim, b.flags.c_contiguous) if type(b) is not tuple else len(b) for b in self.buffers]),
             tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in self.scalars]),
         )
+
+
+def exponent_of(node: Node) -> int | None:
+    """The number to which a node raises floats, where a plan may be made for it."""
+    value = node.inputs[1].value
+    known = type(value) in (int, float) and value in EXPONENTS and node.inputs[0].dtype.kind == "f"
+    return int(value) if known else None
 
 
 def fits(made_for: list[Any], sizes: list[Any]) -> bool:

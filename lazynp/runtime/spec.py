@@ -72,4 +72,5 @@ def instruction(seg: Any, i: int, avals: list[Aval], args: list[int], members: l
     loop = tuple([d.name for d in loop_of(op, avals, dtype)])
     if op is cast or op is weak_cast:
         return Instr("cast", tuple(args), loop, dtype.name, ())
-    return Instr(op.name, tuple(args), loop, dtype.name, tuple(static))
+    exponent = seg.exponents.get(i)
+    return Instr(op.name, tuple(args), loop, dtype.name, tuple(static) if exponent is None else (exponent,))

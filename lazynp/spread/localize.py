@@ -151,7 +151,7 @@ class Localizer:
             setattr(local, name, column)
         local.out = self.outputs()
         local.outs, local.leaves, local.refs_to, local.end, local.env, local.plan = self.outs, [], [], -1, None, None
-        local.outputs, local.scalars, local.buffers = [], seg.scalars, []
+        local.outputs, local.scalars, local.buffers, local.exponents = [], seg.scalars, [], {}
         local.borrowed = (False,) * nl
         c = self.columns
         structure = tuple(zip(self.ops, c["static"], [str(d) for d in c["dtypes"]], c["weak"]))

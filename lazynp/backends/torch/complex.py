@@ -11,8 +11,7 @@ import math
 import torch
 from torch import Tensor
 
-from lazynp.backends.torch import namespace as xp
-from lazynp.backends.torch.namespace import Pair, Value, logical_and, logical_not, logical_or, logical_xor
+from lazynp.backends.torch.namespace import Pair, logical_and, logical_not, logical_or, logical_xor
 
 
 @torch.library.custom_op("lazynp::fma", mutates_args=())
@@ -115,10 +114,4 @@ def isfinite(d: str, a: Pair) -> Tensor:
     return (torch.abs(a.re) < math.inf) & (torch.abs(a.im) < math.inf)
 
 
-def power_int(d: str, a: Value, exponent: int) -> Value:
-    if isinstance(a, Pair):
-        return multiply(d, a, a) if exponent == 2 else a
-    return xp.power_int(d, a, exponent)
-
-
-__all__ = ["FMA", "fma", "logical_and", "logical_not", "logical_or", "logical_xor", "power_int"]
+__all__ = ["FMA", "fma", "logical_and", "logical_not", "logical_or", "logical_xor"]

@@ -254,20 +254,12 @@ def reciprocal(d: str, a: Tensor) -> Tensor:
     return out
 
 
-def power_int(d: str, a: Tensor, exponent: int) -> Tensor:
-    """a ** exponent for a literal exponent. Few multiplications, else (floats only) pow."""
-    if KIND[d] == "b":
-        return a if exponent else torch.ones_like(a)
-    if KIND[d] == "f" and not 0 <= exponent <= 4:
-        return torch.pow(a, float(exponent)) if exponent != -1 else torch.ones_like(a) / a
-    out, base = None, a
-    while exponent > 0:
-        if exponent & 1:
-            out = base if out is None else reduced(out * base, d)
-        exponent >>= 1
-        if exponent:
-            base = reduced(base * base, d)
-    return torch.ones_like(a) if out is None else out
+def power_int(a: Tensor, exponent: int) -> Tensor:
+    """A float to one of `EXPONENTS`, at most two roundings away."""
+    if exponent < 0:
+        return torch.ones_like(a) / a
+    square = a * a
+    return square if exponent == 2 else square * a if exponent == 3 else square * square
 
 
 # Order -------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from lazynp.backends.torch import namespace as xp
 from lazynp.backends.torch.namespace import Value
 from lazynp.graph.op import registry
 from lazynp.ops.promotion import loop_dtypes
+from lazynp.ops.transcendental import POWERS
 
 
 def run(spec: KernelSpec, operands: Sequence[Value]) -> list[Value]:
@@ -50,8 +51,8 @@ def apply(instr: Instr, args: Sequence[Value], sources: Sequence[str]) -> Value:
 def _call(op: str, loop: str, params: tuple, args: Sequence[Value]) -> Value:
     if op == "reduce":
         return xp.reduce(params[0], loop, args[0], params[1])
-    if op == "power_int":
-        return complex_.power_int(loop, args[0], params[0])
+    if op in POWERS and params:
+        return xp.power_int(args[0], params[0])
     function = vars(complex_ if KIND[loop] == "c" else xp).get(op)
     if function is not None:
         return function(loop, *params, *args)
@@ -67,4 +68,4 @@ def _natural(instr: Instr, loop: str) -> str:
     op = registry.get(instr.op)
     if op is not None and op.ufunc is not None:
         return loop_dtypes(op.ufunc, tuple([np.dtype(d) for d in instr.loop or (loop,)]))[-1].name
-    return split_complex(loop) if KIND[loop] == "c" and instr.op != "power_int" else loop
+    return split_complex(loop) if KIND[loop] == "c" else loop
