@@ -49,7 +49,30 @@ def written_between(np: Any, x: Any) -> Any:
     return x, y / y.sum(axis=1, keepdims=True)
 
 
-PROGRAMS = [softmax, normalized, scaled, over_two_axes, written_between]
+def without_the_axes(np: Any, x: Any) -> Any:
+    """Values of rows that lack the rows' axis, get it, lose it, and are wanted in both forms."""
+    total = np.abs(x).sum(axis=1)
+    y = x / total[:, None]
+    top = y.max(axis=1, keepdims=True)
+    flat = top[:, 0]
+    return (
+        np.log(np.exp(y - top).sum(axis=1)) + flat,
+        total,
+        flat,
+        y * np.sqrt(total)[:, None] - np.reshape(flat, (-1, 1)),
+    )
+
+
+def written_elsewhere(np: Any, x: Any) -> Any:
+    other = np.zeros_like(x)
+    top = x.max(axis=1, keepdims=True)
+    other[:, 2] = 3.0
+    y = x - top
+    other[5:, 1] = y[5:, 0]
+    return y / y.sum(axis=1, keepdims=True), other
+
+
+PROGRAMS = [softmax, normalized, scaled, over_two_axes, without_the_axes, written_elsewhere, written_between]
 
 
 @pytest.fixture
@@ -60,7 +83,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
 
     def noted(self: Any, env: Any) -> Any:
         done = parts(self, env)
-        found.append(done == ())
+        found.append(getattr(done, "gi_code", None) is rows.Rows.ending.__code__)
         return done
 
     monkeypatch.setattr(rows.Rows, "parts", noted)
@@ -111,14 +134,21 @@ def random_program(rng: Any, shape: tuple[int, ...], axes: int) -> Call:
             first = made[int(a * len(made))]
             if kind == "reduce" and np.shape(first) == shape:
                 name = ("sum", "max", "min", "mean")[int(which * 4)]
-                made.append(getattr(first, name)(axis=along, keepdims=True))
+                made.append(getattr(first, name)(axis=along, keepdims=bool(b < 0.6)))
+            elif kind == "reduce" and np.shape(first) == (shape[0], *(1,) * axes):
+                made.append(first.reshape(shape[0]))
+            elif kind == "reduce" and np.shape(first) == shape[:1]:
+                made.append(first.reshape(shape[0], *(1,) * axes))
             elif kind == "unary":
                 name = UNARY[int(which * len(UNARY))]
                 value = np.minimum(np.abs(first), 3.0) if " of" in name else first
                 made.append(getattr(np, name.removesuffix(" of"))(value))
             else:
                 name = BINARY[int(which * len(BINARY))]
-                value = getattr(np, name)(first, made[int(b * len(made))])
+                other = made[int(b * len(made))]
+                if (shape[0],) in (np.shape(first), np.shape(other)) and np.shape(first) != np.shape(other):
+                    other = 2.0  # or they would meet along other axes, and grow
+                value = getattr(np, name)(first, other)
                 made.append(value * 1.0 if name == "less" else value * 0.5)
         made = made[6:]
         return tuple([made[int(k * len(made))] for k in wanted] + made[-1:])
@@ -146,7 +176,7 @@ def test_random_programs(block: int, counted: list[bool]) -> None:
                 with numpy.errstate(all="ignore"):
                     close(f(lazynp, *map(lazynp.array, operands)), f(numpy, *operands), seed, dtype)
             assert lazynp.compile_wait(240)
-    assert sum(counted) >= len(jobs) // 3
+    assert sum(counted) > 1
 
 
 @pytest.mark.compiles

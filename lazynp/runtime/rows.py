@@ -16,7 +16,7 @@ from typing import Any
 
 from ..backends.kernel import Instr, KernelSpec
 from ..backends.support import CORES, ITEMSIZE, compilable
-from ..graph.op import MAP, REDUCE
+from ..graph.op import MAP, REDUCE, VIEW
 from . import steps as S
 from .kernels import DONE, Form, kernel_of
 from .pool import pool
@@ -35,6 +35,8 @@ class Rows(S.Step):
         ins: the slots that are read, broadcast to the space of node `space`; scalars: the numbers of the scalars.
         outs: the nodes whose values others read.
         axes: how many axes at the end make up a row.
+        flat_ins, flat_outs: which of the operands lack these axes.
+        views: those of the steps that others want.
     """
 
     def __init__(
@@ -45,6 +47,9 @@ class Rows(S.Step):
         self.space, self.axes, self.n_leaves = space, axes, n_leaves
         self.width = sum(map(ITEMSIZE.__getitem__, spec.inputs)) + 8 * len(outs)
         self.dtypes: list[Any] = []
+        self.views: list[Any] = []
+        self.flat_ins: list[int] = []
+        self.flat_outs: list[int] = []
 
     def parts(self, env: S.Environment) -> Iterable[S.Step]:
         """Nothing where the kernel has done it, else the steps."""
@@ -55,15 +60,23 @@ class Rows(S.Step):
         if env.chain is not None:
             env.chain.settle()
         outs = [pool.empty(env.shapes[i], dtype) for i, dtype in zip(self.outs, self.dtypes)]
-        form, _, _ = self.kernel.compiled(ins, [env.scalars[s] for s in self.scalars], outs, shape, None, None)
+        targets = list(outs)
+        for arrays, which in ((ins, self.flat_ins), (targets, self.flat_outs)):
+            for k in which:
+                arrays[k] = arrays[k][(..., *(None,) * self.axes)]
+        form, _, _ = self.kernel.compiled(ins, [env.scalars[s] for s in self.scalars], targets, shape, None, None)
         if form is not DONE:
             return self.steps if form is None or form.refused else self.charging(form, env)
         for i, value in zip(self.outs, outs):
             values[self.n_leaves + i] = value
+        return self.ending(values)
+
+    def ending(self, values: list[Any]) -> Iterator[S.Step]:
+        """What is left when the kernel has run."""
+        yield from self.views
         for step in self.steps:
             for s in step.drop:
                 values[s] = None
-        return ()
 
     def charging(self, form: Form, env: S.Environment) -> Iterator[S.Step]:
         """The steps, whose time is a reason to compile the kernel."""
@@ -90,7 +103,8 @@ class Space:
 
     def __init__(self, planner: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
         self.planner, self.shape, self.axes = planner, shape, axes
-        self.row_shape = (*shape[: -len(axes)], *(1,) * len(axes))
+        self.flat = shape[: -len(axes)]
+        self.row_shape = (*self.flat, *(1,) * len(axes))
 
     def holds(self, step: Any) -> bool:
         """Whether a step can be part of a kernel over this space."""
@@ -100,8 +114,18 @@ class Space:
     def holds_node(self, i: int) -> bool:
         planner = self.planner
         if planner.kinds[i] == MAP:
-            return planner.seg.shapes[i] in (self.shape, self.row_shape)
+            return planner.seg.shapes[i] in (self.shape, self.row_shape, self.flat)
+        if planner.kinds[i] == VIEW:
+            return self.renames(i)
         return space_of(planner, i) == (self.shape, self.axes)
+
+    def renames(self, i: int) -> bool:
+        """Whether a view gives the axes to values of rows that lack them, or takes them away."""
+        seg, name = self.planner.seg, self.planner.seg.ops[i].name
+        shapes = {seg.shapes[i], *map(self.planner.shape, self.planner.slots(i))}
+        if shapes != {self.row_shape, self.flat} or name not in ("reshape", "slice"):
+            return False
+        return name == "reshape" or all([k is None or k == 0 or k[0] == 0 and k[2] == 1 for k in seg.moving[i][0]])
 
     def is_row(self, shape: tuple[int, ...]) -> bool:
         """Whether an array of that shape is one value along the axes."""
@@ -133,22 +157,36 @@ class Group:
     def __init__(self, planner: Any, space: Space, steps: list[Any], k: int) -> None:
         self.planner, self.space, self.steps, self.k = planner, space, steps, k
         self.nodes = set(nodes_of(steps[k]))
+        self.read = set(map(planner.root, steps[k].reads()))  # the values whose memory is read
+        self.written: set[int] = set()  # and is written to after step k
+
+    def may_read(self, slots: set[int]) -> bool:
+        """Whether these values are still what they were; they are read later than before, then."""
+        roots = set(map(self.planner.root, slots))
+        if roots & self.written:
+            return False
+        self.read |= roots
+        return True
 
     def places(self) -> list[int]:
         """Of the steps, in order; of none, if none goes on with a reduction's value over the whole space."""
         planner, steps, found, used = self.planner, self.steps, [self.k], 0
         for j in range(self.k + 1, min(len(steps), self.k + 1 + MOST_STEPS)):
-            if writes_in_place(steps[j]):
-                break
             reads = set(steps[j].reads())
-            if not any([planner.n_leaves + i in reads for i in self.nodes]):
+            mine = any([planner.n_leaves + i in reads for i in self.nodes])
+            if writes_in_place(steps[j]):
+                roots = set(map(planner.root, bases(steps[j])))
+                if mine or roots & self.read:
+                    break
+                self.written |= roots
+            if not mine:
                 continue
-            if not self.space.holds(steps[j]):
+            if not self.space.holds(steps[j]) or not self.may_read(reads):
                 break
             rows = any([self.space.is_row(planner.shape(s)) for s in reads if s - planner.n_leaves in self.nodes])
             self.nodes.update(nodes_of(steps[j]))
             found += [*self.makers(j), j]
-            if rows and any([planner.seg.shapes[i] == self.space.shape for i in nodes_of(steps[j])]):
+            if used or rows and any([planner.seg.shapes[i] == self.space.shape for i in nodes_of(steps[j])]):
                 used = len(found)
         return sorted(found[:used])
 
@@ -163,9 +201,14 @@ class Group:
                 if p < self.k and writes_in_place(step):
                     break
                 nodes = nodes_of(step)
+                if type(step) is S.ViewStep and (step.source or 0) - self.planner.n_leaves not in self.nodes:
+                    continue
                 if reads.isdisjoint(step.writes()) or self.nodes.issuperset(nodes) or not self.space.holds(step):
                     continue
-                if self.nodes.issuperset([u for s in step.writes() for u in self.planner.users[s] if u not in nodes]):
+                alone = self.nodes.issuperset(
+                    [u for s in step.writes() for u in self.planner.users[s] if u not in nodes]
+                )
+                if alone and self.may_read(set(step.reads())):
                     self.nodes.update(nodes)
                     found.append(p)
                     todo.append(p)
@@ -176,16 +219,48 @@ def joined(planner: Any, space: Space, steps: list[Any]) -> Rows | None:
     """The steps as one; None where there is no kernel for all of them."""
     members = sorted([i for step in steps for i in nodes_of(step)])
     inside = set(members)
+    same: dict[int, int] = {}
+    for i in [i for i in members if planner.kinds[i] == VIEW]:
+        source = planner.slots(i)[0] - planner.n_leaves
+        same[i] = same.get(source, source)
+    flat, whole = operands(planner, space, members, inside)
+    if not inside.issuperset(same.values()) or flat & whole:
+        return None
+    members = [i for i in members if i not in same]
+    views = set()
+    for i in reversed(same):
+        if is_wanted(planner, i, inside):
+            views.add(i)
+            inside.remove(i)
     outs = [i for i in members if is_wanted(planner, i, inside)]
-    spec, ins, scalars = spec_of(planner, members, outs)
-    rows = [k for k, s in enumerate(ins) if space.is_row(planner.shape(s))]
+    spec, ins, scalars = spec_of(planner, members, outs, same)
+    rows = [k for k, s in enumerate(ins) if s in flat or space.is_row(planner.shape(s))]
     spec = narrowed(spec._replace(ndim=len(space.shape)), rows, space.axes)
     if len(spec.body) > MOST_INSTRUCTIONS or len(ins) > MOST_OPERANDS or compilable(spec) is not None:
         return None
     at = next(i for i in members if planner.seg.shapes[i] == space.shape)
     made = Rows(steps, spec, ins, scalars, outs, at, len(space.axes), planner.n_leaves)
     made.dtypes = [planner.seg.dtypes[i] for i in outs]
+    made.views = [step for step in steps if type(step) is S.ViewStep and step.i in views]
+    made.flat_ins = [k for k, s in enumerate(ins) if s in flat]
+    made.flat_outs = [k for k, i in enumerate(outs) if planner.seg.shapes[i] == space.flat]
     return made
+
+
+def operands(planner: Any, space: Space, members: list[int], inside: set[int]) -> tuple[set[int], set[int]]:
+    """The slots with axes that are read for values of rows which lack the last axes, and for others. What is made here
+    is among both, so that they meet, where it is read for what it was not made for: along other axes."""
+    flat: set[int] = set()
+    whole: set[int] = set()
+    for i in members:
+        lacks = planner.seg.shapes[i] == space.flat and planner.kinds[i] == MAP
+        for s in planner.slots(i) if planner.kinds[i] != VIEW else ():
+            if s - planner.n_leaves not in inside:
+                (flat if lacks and planner.shape(s) else whole).add(s)
+            elif lacks != (planner.shape(s) == space.flat):
+                flat.add(s)
+                whole.add(s)
+    return flat, {s for s in whole if planner.shape(s)}
 
 
 def narrowed(spec: KernelSpec, rows: list[int], axes: tuple[int, ...]) -> KernelSpec:
@@ -212,11 +287,13 @@ def is_wanted(planner: Any, i: int, inside: set[int]) -> bool:
 
 def nodes_of(step: Any) -> list[int]:
     """The nodes whose values a kernel or a call makes."""
-    return list(step.members) if type(step) is S.KernelStep else [step.i] if type(step) is S.Library else []
+    return (
+        list(step.members) if type(step) is S.KernelStep else [step.i] if type(step) in (S.Library, S.ViewStep) else []
+    )
 
 
 def space_of(planner: Any, i: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Of a reduction of the last axes that keeps them, over more than one element: (shape, axes)."""
+    """Of a reduction of the last axes, over more than one element: (shape, axes)."""
     seg = planner.seg
     if planner.kinds[i] != REDUCE or seg.ops[i].code is None or not seg.ops[i].code.compiled:
         return None
@@ -226,7 +303,12 @@ def space_of(planner: Any, i: int) -> tuple[tuple[int, ...], tuple[int, ...]] | 
     axes = tuple(sorted(params["axes"]))
     last = tuple(range(len(shape) - len(axes), len(shape)))
     fits = axes and axes == last != tuple(range(len(shape))) and math.prod(shape[: -len(axes)]) > 1
-    return (shape, axes) if fits and params.get("keepdims") and all(shape[a] > 1 for a in axes) else None
+    return (shape, axes) if fits and all(shape[a] > 1 for a in axes) else None
+
+
+def bases(step: Any) -> list[int]:
+    """The values into which a step writes."""
+    return [step.base] if type(step) is S.Write else [t.base for t in step.targets if t.base is not None]
 
 
 def writes_in_place(step: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,15 +22,21 @@ SCALAR_DTYPES = {
 }
 
 
-def spec_of(planner: Any, members: list[int], outs: list[int]) -> tuple[KernelSpec, list[int], list[int]]:
+def spec_of(
+    planner: Any, members: list[int], outs: list[int], same: Mapping[int, int] = MappingProxyType({})
+) -> tuple[KernelSpec, list[int], list[int]]:
     """The spec of a kernel of these nodes with these results; the slots of its inputs and the numbers of its
-    scalars."""
+    scalars. `same`: nodes that are other nodes' values, with other axes."""
     seg = planner.seg
+
+    def read_by(i: int) -> list[int]:
+        return [same.get(r, r) for r in seg.refs[i]]
+
     inside = set(members)
     ins: list[int] = []
     scalars: list[int] = []
     for i in members:
-        for r in seg.refs[i]:
+        for r in read_by(i):
             if r >= SCALARS:
                 scalars.append(r - SCALARS)
             elif r not in inside:
@@ -40,7 +48,7 @@ def spec_of(planner: Any, members: list[int], outs: list[int]) -> tuple[KernelSp
     body = []
     for i in members:
         avals, args = [], []
-        for r in seg.refs[i]:
+        for r in read_by(i):
             if r >= SCALARS:
                 value = seg.scalars[r - SCALARS]
                 weak = type(value) in (int, float, complex)
