@@ -17,6 +17,7 @@ from typing import Any
 from ..backends.kernel import Instr, KernelSpec
 from ..backends.support import CORES, ITEMSIZE, compilable
 from ..graph.op import MAP, REDUCE, VIEW
+from ..ops.shape import reshape, slice_
 from . import steps as S
 from .kernels import DONE, Form, kernel_of
 from .pool import pool
@@ -121,11 +122,11 @@ class Space:
 
     def renames(self, i: int) -> bool:
         """Whether a view gives the axes to values of rows that lack them, or takes them away."""
-        seg, name = self.planner.seg, self.planner.seg.ops[i].name
+        seg, op = self.planner.seg, self.planner.seg.ops[i]
         shapes = {seg.shapes[i], *map(self.planner.shape, self.planner.slots(i))}
-        if shapes != {self.row_shape, self.flat} or name not in ("reshape", "slice"):
+        if shapes != {self.row_shape, self.flat} or op is not reshape and op is not slice_:
             return False
-        return name == "reshape" or all([k is None or k == 0 or k[0] == 0 and k[2] == 1 for k in seg.moving[i][0]])
+        return op is reshape or all([k is None or k == 0 or k[0] == 0 and k[2] == 1 for k in seg.moving[i][0]])
 
     def is_row(self, shape: tuple[int, ...]) -> bool:
         """Whether an array of that shape is one value along the axes."""
