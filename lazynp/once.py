@@ -21,21 +21,22 @@ from .runtime.tape import depth
 from .signatures import name_of
 
 F = TypeVar("F", bound=Callable[..., Any])
-FUNCTIONS_KEPT = 2048
+FUNCTIONS_KEPT, KINDS_KEPT = 2048, 64  # for each function, of kinds of arguments
+COMPARED = 1 << 20  # bytes of an array that is looked at anew at each call
 surroundings: list[Callable[[], Hashable]] = []
 """What else graphs depend on, in the thread: functions that tell it."""
 
 
 class Reading(threading.local):
     """The arrays that programs may write to, and that the function which is traced in this thread has read, each with a
-    number for what it held; None while nothing of this is asked."""
+    number for what it held (None: too large to look at it at each call); None while nothing of this is asked."""
 
-    arrays: list[tuple[Any, int]] | None = None
+    arrays: list[tuple[Any, int | None]] | None = None
 
     def note(self, x: Any) -> None:
         """Such an array is read, or one that nobody may write to."""
         if self.arrays is not None and x.flags.writeable:
-            self.arrays.append((x, hash(x.tobytes())))
+            self.arrays.append((x, hash(x.tobytes()) if x.nbytes <= COMPARED else None))
 
 
 reading = Reading()
@@ -53,7 +54,7 @@ class Found(NamedTuple):
     bound: bool
     tape: Any
     traces: tuple[weakref.ref[Any], ...]
-    arrays: list[tuple[Any, int]]
+    arrays: list[tuple[Any, int | None]]
 
     def holds(self) -> bool:
         """Whether what it captures is of traces that are under way, and arrays that it read hold what they did."""
@@ -61,10 +62,10 @@ class Found(NamedTuple):
             return False
         if not all([(t := r()) is not None and not t.done for r in self.traces]):
             return False
-        return all([hash(x.tobytes()) == held for x, held in self.arrays])
+        return all([held is not None and hash(x.tobytes()) == held for x, held in self.arrays])
 
 
-Table = dict[Any, Found]
+Table = Bounded[Any, Found]
 tables: Bounded[int, tuple[weakref.ref[Any], Table]] = Bounded(FUNCTIONS_KEPT)
 """For functions, by their `id`."""
 
@@ -76,7 +77,7 @@ def table_of(f: Any) -> Table | None:
     if found is not None and found[0]() is f:
         return found[1]
     try:
-        return tables.keep(at, (weakref.ref(f, functools.partial(forget, (tables, at))), {}))[1]
+        return tables.keep(at, (weakref.ref(f, functools.partial(forget, (tables, at))), Bounded(KINDS_KEPT)))[1]
     except TypeError:
         return None
 
@@ -101,7 +102,7 @@ def stands_for(f: Any) -> Callable[[F], F]:
     return mark
 
 
-def found_now(value: Any, arrays: list[tuple[Any, int]], stack: Any) -> Found:
+def found_now(value: Any, arrays: list[tuple[Any, int | None]], stack: Any) -> Found:
     """What was traced just now."""
     function = value[0]
     bound = any([x.trace for x in function.captured() if x is not function.token])
@@ -126,7 +127,7 @@ def once(stack: Any) -> Callable[[F], F]:
             rank = [x.number if i < n else x.aval._replace(shape=x.shape[1:]) for i, x in enumerate(like)]
             key = (kind, code, flags.state, tree, rows, *rank, *[tell() for tell in surroundings])
             try:
-                found = None if table is None else table.get(key)
+                found = None if table is None else table.get(key) or table.recall(key)
             except TypeError:  # a key that does not hash
                 table = found = None
             around = reading.arrays
@@ -138,7 +139,7 @@ def once(stack: Any) -> Callable[[F], F]:
                 finally:
                     reading.arrays = around
                 if table is not None and (not found.bound or not depth.n or found.tape is not None):
-                    table[key] = found
+                    table.keep(key, found)
             if around is not None:
                 around.extend(found.arrays)
             return found.value

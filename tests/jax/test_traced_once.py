@@ -12,6 +12,7 @@ import pytest
 
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
+from lazynp import once
 from lazynp.jax import lax
 
 X = jnp.arange(3, dtype=jnp.float32)
@@ -142,3 +143,20 @@ def test_arrays_of_numpy_are_read_as_they_are_at_a_call(read: Callable[[Any], An
     assert outer.runs(lambda f: lax.scan(f, X[:2], None, length=1), calls[1]) == [1, 0] and inner.n == 2
     assert lax.scan(outer, X[:2], None, length=1)[0][0] == read(a)[0]
     assert jax.checkpoint(inner)(X[:2])[0] == read(a)[0]
+
+
+@pytest.mark.parametrize("n", [3, 200_000])
+def test_arrays_that_are_written_to_between_calls(n: int) -> None:
+    """Large ones are not compared at each call: then the function is traced anew."""
+    held, traced = np.ones(n, np.float32), []
+
+    def body(carry: Any, x: Any) -> Any:
+        traced.append(1)
+        return carry + (jnp.asarray(held) * x).max(), None
+
+    for k in range(1, 4):
+        held[:] = k
+        out, _ = lax.scan(body, 0.0, np.arange(3, dtype=np.float32))
+        assert float(out) == 3 * k and len(traced) == k
+    again, _ = lax.scan(body, 0.0, np.arange(3, dtype=np.float32))
+    assert float(again) == 9 and len(traced) == (3 if held.nbytes < once.COMPARED else 4)
