@@ -17,7 +17,7 @@ from typing import Any
 from ..backends.kernel import Instr, KernelSpec
 from ..backends.support import CORES, ITEMSIZE, compilable
 from ..graph.op import MAP, REDUCE, VIEW
-from ..ops.shape import reshape, slice_
+from ..ops.shape import broadcast_to, reshape, slice_
 from . import steps as S
 from .kernels import DONE, Form, kernel_of
 from .pool import pool
@@ -121,9 +121,11 @@ class Space:
         return space_of(planner, i) == (self.shape, self.axes)
 
     def renames(self, i: int) -> bool:
-        """Whether a view gives the axes to values of rows that lack them, or takes them away."""
+        """Whether a view gives the axes to values of rows that lack them, takes them away, or repeats along them."""
         seg, op = self.planner.seg, self.planner.seg.ops[i]
         shapes = {seg.shapes[i], *map(self.planner.shape, self.planner.slots(i))}
+        if op is broadcast_to:
+            return shapes == {self.row_shape, self.shape}
         if shapes != {self.row_shape, self.flat} or op is not reshape and op is not slice_:
             return False
         return op is reshape or all([k is None or k == 0 or k[0] == 0 and k[2] == 1 for k in seg.moving[i][0]])
@@ -225,7 +227,7 @@ def joined(planner: Any, space: Space, steps: list[Any]) -> Rows | None:
         source = planner.slots(i)[0] - planner.n_leaves
         same[i] = same.get(source, source)
     flat, whole = operands(planner, space, members, inside)
-    if not inside.issuperset(same.values()) or flat & whole:
+    if not inside.issuperset(same.values()) or flat & whole or reduces_what_repeats(planner, members):
         return None
     members = [i for i in members if i not in same]
     views = set()
@@ -262,6 +264,20 @@ def operands(planner: Any, space: Space, members: list[int], inside: set[int]) -
                 flat.add(s)
                 whole.add(s)
     return flat, {s for s in whole if planner.shape(s)}
+
+
+def reduces_what_repeats(planner: Any, members: list[int]) -> bool:
+    """Whether a reduction's operand has a row's value once in the kernel, which it has for each element."""
+    repeats: set[int] = set()
+    for i in members:
+        slots = planner.slots(i)
+        mine = {s - planner.n_leaves for s in slots if planner.shape(s) == planner.seg.shapes[i]}
+        if planner.kinds[i] == REDUCE:
+            if not repeats.isdisjoint([s - planner.n_leaves for s in slots]):
+                return True
+        elif planner.seg.ops[i] is broadcast_to or mine and mine <= repeats:
+            repeats.add(i)
+    return False
 
 
 def narrowed(spec: KernelSpec, rows: list[int], axes: tuple[int, ...]) -> KernelSpec:
