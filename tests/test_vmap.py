@@ -234,7 +234,7 @@ def test_pmap() -> None:
         lj.pmap(lambda a, n, b: a * n + b, in_axes=(0, None, None), static_broadcasted_argnums=1)(x, 3, 2.0),
         jax.pmap(lambda a, n, b: a * n + b, in_axes=(0, None, None), static_broadcasted_argnums=1)(x, 3, 2.0),
     )
-    with pytest.raises(ValueError, match="axis 0"):
+    with pytest.raises(ValueError, match="squeeze out which has size not equal to one"):
         lj.pmap(lambda a: a)(np.ones((2, 3)))
 
 

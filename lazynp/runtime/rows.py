@@ -120,6 +120,10 @@ class Space:
             return self.renames(i)
         return space_of(planner, i) == (self.shape, self.axes)
 
+    def is_whole(self, i: int) -> bool:
+        """Whether node i is a map over the whole space."""
+        return self.planner.kinds[i] == MAP and self.planner.seg.shapes[i] == self.shape
+
     def renames(self, i: int) -> bool:
         """Whether a view gives the axes to values of rows that lack them, takes them away, or repeats along them."""
         seg, op = self.planner.seg, self.planner.seg.ops[i]
@@ -189,7 +193,7 @@ class Group:
             rows = any([self.space.is_row(planner.shape(s)) for s in reads if s - planner.n_leaves in self.nodes])
             self.nodes.update(nodes_of(steps[j]))
             found += [*self.makers(j), j]
-            if used or rows and any([planner.seg.shapes[i] == self.space.shape for i in nodes_of(steps[j])]):
+            if used or rows and any(map(self.space.is_whole, nodes_of(steps[j]))):
                 used = len(found)
         return sorted(found[:used])
 
@@ -241,7 +245,7 @@ def joined(planner: Any, space: Space, steps: list[Any]) -> Rows | None:
     spec = narrowed(spec._replace(ndim=len(space.shape)), rows, space.axes)
     if len(spec.body) > MOST_INSTRUCTIONS or len(ins) > MOST_OPERANDS or compilable(spec) is not None:
         return None
-    at = next(i for i in members if planner.seg.shapes[i] == space.shape)
+    at = next(i for i in members if space.is_whole(i))
     made = Rows(steps, spec, ins, scalars, outs, at, len(space.axes), planner.n_leaves)
     made.dtypes = [planner.seg.dtypes[i] for i in outs]
     made.views = [step for step in steps if type(step) is S.ViewStep and step.i in views]

@@ -14,8 +14,16 @@ import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
 from lazynp import once
 from lazynp.jax import lax
+from lazynp.jax.devices import state
 
 X = jnp.arange(3, dtype=jnp.float32)
+
+
+@pytest.fixture(autouse=True)
+def on_one_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As before this process has used a mesh: what is traced on several devices is traced at each call."""
+    monkeypatch.setattr(state, "meshes", False)
+    monkeypatch.setattr(state, "on", False)
 
 
 class Counted:
