@@ -104,8 +104,7 @@ typedef struct Program {
     long runs, all_runs;         /* periods since it was entered, and before */
     float with[MOST_TRIALS], without[MOST_TRIALS]; /* nanoseconds of a round as a program, and of one that was done: see `weigh` */
     int trials, trials_without, spoiled, questions, last_runs; /* questions: to `watches`, in a round */
-    long long tried_since, later; /* when a visit began that is timed, 0: none is; when its first rounds were over */
-    long tried_runs;
+    long long tried_since, later[2]; /* when a visit began that is timed, 0: none is; when FIRST_RUNS and twice as many were over */
 } Program;
 
 static Note ring[RING];
@@ -286,7 +285,7 @@ static float median(float *x, int n)
 
 /* Whether a round takes less time as a program, the calls in between with it: where values are asked for at once, little is left to
  * gain. A program's first visits are timed, and by turns the same operations without it, which are not noted then. Medians are
- * compared, since now and then something else comes between. */
+ * compared, since now and then something else comes between; nothing is timed while a program is made, which shares the interpreter. */
 static void weigh(Program *q)
 {
     if (q->trials == trials && q->trials_without == trials) {
@@ -303,14 +302,18 @@ static void spoil(Program *q)
         q->trials = q->trials_without = MOST_TRIALS;
 }
 
+/* A visit is over, or as much of it as is timed. Where its end was noticed late, after other work of the thread's, the rounds up to
+ * the last time that was taken count. */
 static void end_trial(Program *q, int matched)
 {
-    long long took = work_ns() - q->tried_since;
-    long operations = (q->runs - q->tried_runs) * q->n + matched;
+    int first = FIRST_RUNS, times = q->runs >= TRIAL ? 0 : q->runs >= 2 * first ? 2 : q->runs >= first;
+    long long begin = q->runs >= 2 * first ? q->later[0] : q->tried_since;
+    long long took = (times ? q->later[times - 1] : work_ns()) - begin;
+    long operations = (times ? first : q->runs >= TRIAL ? q->runs - first : q->runs) * (long)q->n + (times ? 0 : matched);
     q->tried_since = 0;
     if (timed_thread != PyThread_get_thread_ident())
         spoil(q);
-    else if (operations > 0 && took > 0 && q->trials < trials) {
+    else if (!building && operations > 0 && took > 0 && q->trials < trials) {
         q->with[q->trials++] = (float)took * (float)q->n / (float)operations;
         weigh(q);
     }
@@ -319,16 +322,20 @@ static void end_trial(Program *q, int matched)
 /* Whether all of it pays: to note an operation costs as much as a small one itself, and where loops are short and many, that may be
  * more than they gain. So stretches with notes, and the programs that are entered there, are timed by turns with stretches without;
  * if these take less time for as many operations, nothing is noted for a while, in which most of the time goes by. A stretch with
- * notes is timed from where a program is entered, and may end with a round of it: a loop that is called now and then has other work of
- * the thread's before it and after it, which stretches without notes have at times and these would have always. */
+ * notes is timed from where a program is entered, and may end with a round of it. A loop that is called now and then has other work of
+ * the thread's before it and after it: so that stretches of both kinds have that as often, one without notes begins where the one
+ * before it ended, their lengths vary, and those that took most are not looked at. */
 enum { STRETCH = 2048, STRETCHES = 8, MOST_WAITING = 4096 };
 
 static struct {
     int without, turns, visits;   /* whether nothing is noted in this one; how many there were of each; visits that began in it */
     int over;                     /* whether it was counted: the next one begins when the program is left */
+    int counted[2];               /* how many were, with notes and without */
+    long length;                  /* in operations */
+    unsigned varied;              /* what the next length is made of */
     long long began, questions;   /* at its beginning */
     long long next, waiting;      /* the question at which is timed again; how many stretches lie between */
-    double took[2], answered[2];  /* nanoseconds and operations, with notes and without */
+    float took[2][2 * STRETCHES]; /* nanoseconds an operation, of each that was counted */
     unsigned long thread;
 } stretch;
 
@@ -366,6 +373,8 @@ static void begin_stretch(int without)
 {
     stretch.without = without;
     stretch.visits = stretch.over = 0;
+    stretch.varied = stretch.varied * 1664525u + 1013904223u; /* Knuth's constants */
+    stretch.length = STRETCH / 2 + (stretch.varied >> 16) % STRETCH;
     stretch.began = work_ns();
     stretch.questions = questions;
     stretch.thread = PyThread_get_thread_ident();
@@ -375,20 +384,36 @@ static void begin_stretch(int without)
 static void rest_from_timing(void)
 {
     stretch.turns = 0;
-    memset(stretch.took, 0, sizeof stretch.took);
-    memset(stretch.answered, 0, sizeof stretch.answered);
+    memset(stretch.counted, 0, sizeof stretch.counted);
     stretch.next = questions + stretch.waiting * STRETCH;
     stretch.began = 0;
 }
 
 static int count_stretch(void)
 {
-    long long took = work_ns() - stretch.began;
-    if (stretch.thread != PyThread_get_thread_ident() || took <= 0)
+    long long took = work_ns() - stretch.began, answered = questions - stretch.questions;
+    int *n = &stretch.counted[stretch.without];
+    if (stretch.thread != PyThread_get_thread_ident() || took <= 0 || answered <= 0 || *n == 2 * STRETCHES)
         return 0;
-    stretch.took[stretch.without] += (double)took;
-    stretch.answered[stretch.without] += (double)(questions - stretch.questions);
+    stretch.took[stretch.without][(*n)++] = (float)took / (float)answered;
     return 1;
+}
+
+/* Nanoseconds an operation in the half of the stretches that took least. */
+static float usual_stretch(int without)
+{
+    float *took = stretch.took[without], sum = 0;
+    int n = stretch.counted[without], half = (n + 1) / 2;
+    qsort(took, (size_t)n, sizeof *took, compare_floats);
+    for (int i = 0; i < half; i++)
+        sum += took[i];
+    return half ? sum / (float)half : 0;
+}
+
+static void begin_without_notes(void)
+{
+    begin_stretch(1);
+    rest = stretch.length;
 }
 
 /* After an operation was noted, outside of programs: a stretch with notes is over, perhaps. */
@@ -399,20 +424,18 @@ static void end_with_notes(void)
             begin_stretch(0);
         return;
     }
-    if (!stretch.over && questions - stretch.questions < STRETCH)
+    if (!stretch.over && questions - stretch.questions < stretch.length)
         return;
-    if (!stretch.over && (!stretch.visits || building || !count_stretch())) {
+    if (stretch.over || (stretch.visits && !building && count_stretch()))
+        begin_without_notes();
+    else
         begin_stretch(0);
-        return;
-    }
-    rest = STRETCH;
-    begin_stretch(1);
 }
 
 /* After a round. */
 static void end_with_round(void)
 {
-    if (!stretch.began || stretch.without || stretch.over || questions - stretch.questions < STRETCH)
+    if (!stretch.began || stretch.without || stretch.over || questions - stretch.questions < stretch.length)
         return;
     if (building || !count_stretch())
         begin_stretch(0);
@@ -429,11 +452,11 @@ static void end_without_notes(void)
         begin_stretch(0);
         return;
     }
-    double gain = stretch.took[1] / stretch.answered[1] - stretch.took[0] / stretch.answered[0];
-    SAY("  stretches: %g ns an operation, without notes %g\n", stretch.took[0] / stretch.answered[0], stretch.took[1] / stretch.answered[1]);
-    if (gain < 0) {
+    float with = usual_stretch(0), without = usual_stretch(1);
+    SAY("  stretches: %g ns an operation, without notes %g\n", with, without);
+    if (with > without) {
         rest = IDLE / 4;
-        rest_until = clock_ns() + (long long)(16 * (stretch.took[0] + stretch.took[1]));
+        rest_until = clock_ns() + (long long)(16 * STRETCHES * STRETCH * (with + without));
         stretch.waiting = 0;
     }
     else
@@ -555,7 +578,7 @@ static void enter(Program *q)
 {
     if (q->busy || views_alive || !errors_are_usual())
         return;
-    if (q->trials_without < trials && q->trials_without <= q->trials) {
+    if (!building && q->trials_without < trials && q->trials_without <= q->trials) {
         leave_out(q);
         return;
     }
@@ -572,9 +595,8 @@ static void enter(Program *q)
     q->busy = 1;
     q->runs = 0;
     q->used = (long)position;
-    q->tried_since = q->trials < trials ? work_ns() : 0;
+    q->tried_since = !building && q->trials < trials ? work_ns() : 0;
     timed_thread = PyThread_get_thread_ident();
-    q->tried_runs = 0;
 }
 
 /* Leave a program of which nothing is pending. */
@@ -1107,22 +1129,22 @@ static int finish(void)
     questions += q->questions;
     end_with_round();
     int turn = 0;
-    if (q->tried_since && q->runs == FIRST_RUNS)
-        q->later = work_ns();
+    if (q->tried_since && (q->runs == FIRST_RUNS || q->runs == 2 * FIRST_RUNS))
+        q->later[q->runs > FIRST_RUNS] = work_ns();
     if (q->tried_since && q->runs == TRIAL) {
-        q->tried_since = q->later;
-        q->tried_runs = FIRST_RUNS;
         end_trial(q, 0);
-        turn = q->trials_without < trials;
+        turn = !building && q->trials_without < trials;
     }
     forget(q);
-    if (P == q && !cursor && (turn || q->useless || !errors_are_usual())) {
+    if (P == q && !cursor && (turn || stretch.over || q->useless || !errors_are_usual())) {
         if (settle() < 0) {
             Py_XDECREF(errors);
             return -1;
         }
         if (turn && !P && !left_out && !q->useless)
             leave_out(q);
+        else if (stretch.over && !P)
+            begin_without_notes();
     }
     return errors ? warn(errors, raised) : 0;
 }

@@ -214,6 +214,8 @@ def test_a_program_is_kept_where_a_round_takes_less_time() -> None:
         replay.switch(True, 0, 0, replay.DirectPlanner, 7)
         assert values(program(lazynp, 300)) == values(program(numpy, 300))
         assert native.replay_counts()["periods"] > 20
+        program(lazynp, 6000)  # by turns what is not noted is timed as well, some 30,000 operations of the first
+        native.replay_counts()
         assert values(program(lazynp, 200)) == values(program(numpy, 200))
         periods = native.replay_counts()["periods"]
         assert (periods > 150) == kept and (periods == 0) != kept, (program.__name__, periods)
@@ -229,6 +231,7 @@ def test_trials_in_several_threads_say_nothing() -> None:
         thread = threading.Thread(target=rows, args=(lazynp, 3 + rounds % 3))
         thread.start()
         thread.join()
+    rows(lazynp, 6000)  # as above
     native.replay_counts()
     assert values(rows(lazynp, 300)) == values(rows(numpy, 300))
     assert native.replay_counts()["periods"] > 150
@@ -236,7 +239,10 @@ def test_trials_in_several_threads_say_nothing() -> None:
 
 @pytest.mark.alone
 def test_an_inner_loop_gets_no_program_while_its_nest_is_timed() -> None:
-    """What is left out for comparison is not noted, and the program goes on after it."""
+    """What is left out for comparison is not noted, and the program goes on after it.
+
+    NumPy's own run between two calls is nothing that is held against the program.
+    """
 
     def generations(np: Any, rounds: int) -> Any:
         cells = (np.arange(512).reshape(8, 8, 8) % 5 == 0).astype("uint8")
@@ -254,13 +260,11 @@ def test_an_inner_loop_gets_no_program_while_its_nest_is_timed() -> None:
         """Whether it comes to that in so much time. It may not, where a trial is disturbed by others."""
         replay.switch(True, 8, 0.001, trials=7)
         end, calls = time.monotonic() + seconds, 0
-        while time.monotonic() < end:
+        while calls < 20 and time.monotonic() < end:
             native.replay_counts()
             assert values(generations(lazynp, 40)) == values(generations(numpy, 40))
-            calls += 1
-            if calls > 40 and 0 < native.replay_counts()["periods"] <= 60:
-                return True
-        return False
+            calls = calls + 1 if native.replay_counts()["periods"] == 40 else 0
+        return calls == 20
 
     assert any(settled(5) for _ in range(4))
 
