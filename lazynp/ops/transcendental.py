@@ -84,7 +84,7 @@ c_power = Op(
 )
 c_power.loop = lambda out, x, y: (out, out)
 c_power.batch = map_batch(c_power)
-POWERS = frozenset({"power", "c_power"})
+POWERS = frozenset({power, c_power})
 EXPONENTS = frozenset({-1, 2, 3, 4})
 """Those for which compiled code needs no `pow`: products that are out of range, or lose digits below it, only where
 the power is."""

@@ -21,10 +21,9 @@ from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW, pick
 from . import rows
 from . import steps as S
 from .kernels import kernel_of
-from .spec import spec_of
+from .spec import MOST_INSTRUCTIONS, MOST_OPERANDS, spec_of
 from .steps import SCALARS
 
-MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20
 FETCHED = 2  # arrays that a kernel may read once more, for a value that need not be stored then
 DIRECT_SHARE = 4  # a region of a quarter of its base or more is worth a spare buffer
 

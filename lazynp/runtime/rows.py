@@ -21,10 +21,9 @@ from ..ops.shape import broadcast_to, reshape, slice_
 from . import steps as S
 from .kernels import DONE, Form, kernel_of
 from .pool import pool
-from .spec import spec_of
+from .spec import MOST_INSTRUCTIONS, MOST_OPERANDS, spec_of
 
 MOST_STEPS = 24
-MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20
 MOST_BYTES = 1 << 18  # of the operands' parts of one row
 LEAST_ROWS = 8  # for each core
 
@@ -34,26 +33,34 @@ class Rows(S.Step):
 
     Attributes:
         ins: the slots that are read, broadcast to the space of node `space`; scalars: the numbers of the scalars.
-        outs: the nodes whose values others read.
+        outs: the nodes whose values others read, of these dtypes.
         axes: how many axes at the end make up a row.
         flat_ins, flat_outs: which of the operands lack these axes.
-        views: those of the steps that others want.
+        views: those of the steps whose views others want.
     """
 
     def __init__(
-        self, steps: list[Any], spec: KernelSpec, ins: list[int], scalars: list[int], outs: list[int], space: int,
-        axes: int, n_leaves: int,
-    ) -> None:  # fmt: skip
-        self.steps, self.kernel, self.ins, self.scalars, self.outs = steps, kernel_of(spec), ins, scalars, outs
-        self.space, self.axes, self.n_leaves = space, axes, n_leaves
+        self,
+        planner: Any,
+        space: Space,
+        steps: list[Any],
+        kernel: tuple[KernelSpec, list[int], list[int]],
+        outs: list[int],
+        at: int,
+        flat: set[int],
+        views: set[int],
+    ) -> None:
+        spec, self.ins, self.scalars = kernel
+        self.steps, self.kernel, self.outs = steps, kernel_of(spec), outs
+        self.space, self.axes, self.n_leaves = at, len(space.axes), planner.n_leaves
         self.width = sum(map(ITEMSIZE.__getitem__, spec.inputs)) + 8 * len(outs)
-        self.dtypes: list[Any] = []
-        self.views: list[Any] = []
-        self.flat_ins: list[int] = []
-        self.flat_outs: list[int] = []
+        self.dtypes = [planner.seg.dtypes[i] for i in outs]
+        self.views = [step for step in steps if type(step) is S.ViewStep and step.i in views]
+        self.flat_ins = [k for k, s in enumerate(self.ins) if s in flat]
+        self.flat_outs = [k for k, i in enumerate(outs) if planner.seg.shapes[i] == space.flat]
 
     def parts(self, env: S.Environment) -> Iterable[S.Step]:
-        """Nothing where the kernel has done it, else the steps."""
+        """What is left where the kernel has done it, else the steps."""
         shape, values = env.shapes[self.space], env.values
         ins = [values[s] for s in self.ins]
         if not self.is_worth_it(shape) or any([type(x) is S.Failure for x in ins]):
@@ -246,12 +253,7 @@ def joined(planner: Any, space: Space, steps: list[Any]) -> Rows | None:
     if len(spec.body) > MOST_INSTRUCTIONS or len(ins) > MOST_OPERANDS or compilable(spec) is not None:
         return None
     at = next(i for i in members if space.is_whole(i))
-    made = Rows(steps, spec, ins, scalars, outs, at, len(space.axes), planner.n_leaves)
-    made.dtypes = [planner.seg.dtypes[i] for i in outs]
-    made.views = [step for step in steps if type(step) is S.ViewStep and step.i in views]
-    made.flat_ins = [k for k, s in enumerate(ins) if s in flat]
-    made.flat_outs = [k for k, i in enumerate(outs) if planner.seg.shapes[i] == space.flat]
-    return made
+    return Rows(planner, space, steps, (spec, ins, scalars), outs, at, flat, views)
 
 
 def operands(planner: Any, space: Space, members: list[int], inside: set[int]) -> tuple[set[int], set[int]]:

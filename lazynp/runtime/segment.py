@@ -15,7 +15,7 @@ from ..bounded import Bounded
 from ..graph.node import BORROWED, Node, leaf, numbers
 from ..graph.op import SET, VIEW, pick
 from ..ops.shape import key_shape
-from ..ops.transcendental import EXPONENTS, c_power, power
+from ..ops.transcendental import EXPONENTS, POWERS
 from ..threads import others
 from . import replay
 from .chain import current
@@ -28,7 +28,6 @@ from .steps import SCALARS, Environment, Failure
 from .storage import SEEN
 
 PLANS_KEPT = 2048
-RAISES = frozenset({power, c_power})
 SIZES_KEPT = 32  # plans of one structure, which differ in which of their sizes are equal
 exact_plans: Bounded[Any, Plan] = Bounded(PLANS_KEPT)
 plans: Bounded[Any, list[tuple[Any, Plan]]] = Bounded(PLANS_KEPT)
@@ -118,7 +117,7 @@ class Segment:
         self.env: Environment | None = None
         self.plan: Plan | None = None
         self.running = threading.Lock()
-        self.exponents = {i: e for i, n in enumerate(nodes) if n.op in RAISES and (e := exponent_of(n)) is not None}
+        self.exponents = {i: e for i, n in enumerate(nodes) if n.op in POWERS and (e := exponent_of(n)) is not None}
         signatures = tuple([n.signature for n in nodes])
         self.key = (signatures, tuple(refs), self.out, self.borrowed, tuple(self.exponents.items()))
 

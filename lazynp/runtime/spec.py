@@ -14,6 +14,8 @@ from ..ops.elementwise import cast, weak_cast
 from ..ops.promotion import loop_of
 from .steps import SCALARS
 
+MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20  # of a kernel
+
 SCALAR_DTYPES = {
     bool: np.dtype(bool),
     int: np.dtype(np.int64),

@@ -51,7 +51,7 @@ def apply(instr: Instr, args: Sequence[Value], sources: Sequence[str]) -> Value:
 def _call(op: str, loop: str, params: tuple, args: Sequence[Value]) -> Value:
     if op == "reduce":
         return xp.reduce(params[0], loop, args[0], params[1])
-    if op in POWERS and params:
+    if params and registry.get(op) in POWERS:
         return xp.power_int(args[0], params[0])
     function = vars(complex_ if KIND[loop] == "c" else xp).get(op)
     if function is not None:
