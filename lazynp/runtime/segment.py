@@ -148,11 +148,11 @@ class Segment:
         )
 
 
-def exponent_of(node: Node) -> int | None:
+def exponent_of(node: Node) -> float | None:
     """The number to which a node raises floats, where a plan may be made for it."""
     value = node.inputs[1].value
     known = type(value) in (int, float) and value in EXPONENTS and node.inputs[0].dtype.kind == "f"
-    return int(value) if known else None
+    return (value if value % 1 else int(value)) if known else None
 
 
 def fits(made_for: list[Any], sizes: list[Any]) -> bool:

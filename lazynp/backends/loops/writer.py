@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...ops.transcendental import ROOTS
 from ..support import code_of
 from .program import Body, Site, Step, Unsupported, Value
 from .scalar import converted, ctype, expression, literal
@@ -17,8 +18,6 @@ LARGEST_WORKSPACE = 1 << 25  # bytes
 MOST_STEPS = 1500
 ALIGN = 64
 HALVES = (-6, -4, -3, -2, -1, 1, 2, 3, 4, 6, 8)  # exponents times two
-# NumPy 2.3 and later take the root where the exponent is a half, of -inf and -0 too.
-ROOTS = bool(np.signbit(np.power(np.array([-0.0]), 0.5))[0])
 Shape = tuple[int, ...]
 Emit = Callable[..., Any]
 STEPS: dict[str, Emit] = {}

@@ -254,12 +254,16 @@ def reciprocal(d: str, a: Tensor) -> Tensor:
     return out
 
 
-def power_int(a: Tensor, exponent: int) -> Tensor:
-    """A float to one of `EXPONENTS`, at most two roundings away."""
+def power_of(a: Tensor, exponent: float) -> Tensor:
+    """A float to one of `EXPONENTS`, as C's pow has it at zeros and infinities; at most three roundings away."""
+    if exponent % 1:
+        root = torch.sqrt(torch.where(a == -torch.inf, torch.inf, a) + 0.0)
+        whole, a = root if exponent > 0 else 1 / root, torch.abs(a)
+        return whole if abs(exponent) < 1 else whole * (a if exponent > 0 else 1 / a)
     if exponent < 0:
-        return torch.ones_like(a) / a
+        a = torch.ones_like(a) / a
     square = a * a
-    return square if exponent == 2 else square * a if exponent == 3 else square * square
+    return (a, square, square * a, square * square)[int(abs(exponent)) - 1]
 
 
 # Order -------------------------------------------------------------------------------------------------------------

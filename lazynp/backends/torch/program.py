@@ -15,7 +15,7 @@ from lazynp.backends.torch import namespace as xp
 from lazynp.backends.torch.namespace import Value
 from lazynp.graph.op import registry
 from lazynp.ops.promotion import loop_dtypes
-from lazynp.ops.transcendental import POWERS
+from lazynp.ops.transcendental import POWERS, ROOTS
 
 
 def run(spec: KernelSpec, operands: Sequence[Value]) -> list[Value]:
@@ -52,7 +52,8 @@ def _call(op: str, loop: str, params: tuple, args: Sequence[Value]) -> Value:
     if op == "reduce":
         return xp.reduce(params[0], loop, args[0], params[1])
     if params and registry.get(op) in POWERS:
-        return xp.power_int(args[0], params[0])
+        is_root = ROOTS and op == "power" and params[0] == 0.5
+        return torch.sqrt(args[0]) if is_root else xp.power_of(args[0], params[0])
     function = vars(complex_ if KIND[loop] == "c" else xp).get(op)
     if function is not None:
         return function(loop, *params, *args)
