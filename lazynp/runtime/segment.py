@@ -32,6 +32,8 @@ SIZES_KEPT = 32  # plans of one structure, which differ in which of their sizes 
 exact_plans: Bounded[Any, Plan] = Bounded(PLANS_KEPT)
 plans: Bounded[Any, list[tuple[Any, Plan]]] = Bounded(PLANS_KEPT)
 
+NUMBERS = (int, float, np.floating)
+
 
 class Segment:
     """What is about to run.
@@ -151,8 +153,8 @@ class Segment:
 def exponent_of(node: Node) -> float | None:
     """The number to which a node raises floats, where a plan may be made for it."""
     value = node.inputs[1].value
-    known = type(value) in (int, float) and value in EXPONENTS and node.inputs[0].dtype.kind == "f"
-    return (value if value % 1 else int(value)) if known else None
+    known = isinstance(value, NUMBERS) and value in EXPONENTS and node.inputs[0].dtype.kind == "f"
+    return None if not known else float(value) if value % 1 else int(value)
 
 
 def fits(made_for: list[Any], sizes: list[Any]) -> bool:
