@@ -1,6 +1,7 @@
 """Special functions: error functions, gamma and its relatives, Bessel functions; derivatives as JAX's.
 
-Operands are floating point, of one dtype. The values come from `special_values`.
+Operands are floating point, of one dtype. The values come from `special_values`, whose formulas kernels are
+compiled of.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op, Rule
+from ..graph.op import LIBRARY, MAP, Op, Rule
 from . import special_values as values
-from .code import Code
+from .code import HEAVY, Code
 from .elementwise import (
     absolute,
     add,
@@ -45,10 +46,13 @@ def special_abstract(name: str) -> Rule:
     return abstract
 
 
-def special(value: Callable[..., Any], *partials: Rule | None, code: Code | None = None) -> Op:
-    """The op of an elementwise function on NumPy arrays; `partials` and `code` as in `Op`."""
+def special(value: Callable[..., Any], *partials: Rule | None, libm: str = "") -> Op:
+    """The op of an elementwise function on NumPy arrays; `partials` as in `Op`, `libm` as in `Code`. It can be part of
+    a kernel where its values are given by a formula."""
     name = value.__name__
-    op = Op(name, LIBRARY, special_abstract(name), lambda xp, *xs: value(*xs), partials=partials, code=code)
+    kind, code = (MAP, Code("f", HEAVY, libm=libm)) if name in values.FORMULAS else (LIBRARY, None)
+    op = Op(name, kind, special_abstract(name), lambda xp, *xs: value(*xs), partials=partials, code=code)
+    op.loop = lambda out, *avals: (out,) * len(avals)
     op.batch = map_batch(op)
     return op
 
@@ -66,8 +70,8 @@ def gaussian(g: Node, x: Node, factor: float) -> Node:
     return multiply(scalar(factor, x), multiply(g, exp(negative(square(x)))))
 
 
-erf = special(values.erf, lambda g, out, x: gaussian(g, x, 2 / math.sqrt(math.pi)), code=Code(libm="erf"))
-erfc = special(values.erfc, lambda g, out, x: gaussian(g, x, -2 / math.sqrt(math.pi)), code=Code(libm="erfc"))
+erf = special(values.erf, lambda g, out, x: gaussian(g, x, 2 / math.sqrt(math.pi)), libm="erf")
+erfc = special(values.erfc, lambda g, out, x: gaussian(g, x, -2 / math.sqrt(math.pi)), libm="erfc")
 erf_inv = special(
     values.erf_inv,
     lambda g, out, x: multiply(scalar(math.sqrt(math.pi) / 2, x), multiply(g, exp(square(out)))),
@@ -132,5 +136,6 @@ def bessel_i1e_x(g: Node, out: Node, x: Node) -> Node:
 
 
 bessel_i1e = special(values.bessel_i1e, bessel_i1e_x)
-SPECIALS: dict[str, Op] = {op.name: op for op in list(globals().values()) if isinstance(op, Op) and op.kind == LIBRARY}
+OPS = [op for op in list(globals().values()) if isinstance(op, Op) and op.name in vars(values)]
+SPECIALS: dict[str, Op] = {op.name: op for op in OPS}
 """By JAX's name."""

@@ -11,6 +11,9 @@ import pytest
 from paired import found, gradient, same_call, same_gradient
 
 import lazynp.jax
+from lazynp.graph.op import MAP
+from lazynp.ops import special
+from lazynp.runtime import kernels, planner
 
 jax.config.update("jax_platforms", "cpu")
 RNG = np.random.default_rng(0)
@@ -474,3 +477,35 @@ def test_every_name_is_there() -> None:
 
 
 NOT_THERE = []
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_special_functions_are_part_of_kernels(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One text is what NumPy computes and what is compiled; the values stay what they were."""
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.standard_normal(40000) * 3, [0.0, -0.0, 1, -1, 2, 8, -3, np.inf, -np.inf, np.nan, 1e30]])
+    x = x.astype(dtype)
+    made: set[str] = set()
+
+    def noted(spec: Any) -> Any:
+        made.update([i.op for i in spec.body])
+        return kernels.kernel_of(spec)
+
+    monkeypatch.setattr(planner, "kernel_of", noted)
+    names = {name for name, op in special.SPECIALS.items() if op.kind == MAP}
+    assert {"erf", "erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"} == names
+    with lazynp.config(compile_after=0.0, compile_nice=0), lazynp.jax.enable_x64(True):
+        for name in sorted(names):
+            f = lazynp.jax.jit(lambda v, name=name: getattr(lazynp.jax.lax, name)(v) * 1.5)
+            first = np.asarray(f(x))
+            assert lazynp.compile_wait(240)
+            then = np.asarray(f(x))
+            assert then.dtype == dtype
+            eps = np.finfo(dtype).eps
+            if name in ("lgamma", "digamma"):  # sines near poles, and roots
+                np.testing.assert_allclose(then, first, rtol=1e5 * eps, atol=1e2 * eps)
+            else:
+                np.testing.assert_allclose(then, first, rtol=24 * eps, atol=np.finfo(dtype).tiny)
+        assert made >= names
+        assert lazynp.jax.scipy.special.erf(np.float64(1e200)) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from lazynp.backends.torch import namespace as xp
 from lazynp.backends.torch.namespace import Value
 from lazynp.graph.op import registry
 from lazynp.ops.promotion import loop_dtypes
+from lazynp.ops.special_values import FORMULAS
 from lazynp.ops.transcendental import POWERS, ROOTS
 
 
@@ -54,12 +56,21 @@ def _call(op: str, loop: str, params: tuple, args: Sequence[Value]) -> Value:
     if params and registry.get(op) in POWERS:
         is_root = ROOTS and op == "power" and params[0] == 0.5
         return torch.sqrt(args[0]) if is_root else xp.power_of(args[0], params[0])
+    if op in FORMULAS:
+        return _formula(op, loop, *args)
     function = vars(complex_ if KIND[loop] == "c" else xp).get(op)
     if function is not None:
         return function(loop, *params, *args)
     if KIND[loop] != "f":  # whole numbers are rounded already
         return args[0]
     return getattr(torch, code_of(op).libm)(*args)
+
+
+def _formula(op: str, loop: str, x: Any) -> Tensor:
+    double, single = FORMULAS[op]
+    if single is not None and loop == "float32":
+        return single(torch, x)
+    return double(torch, x.to(torch.float64)).to(x.dtype)
 
 
 def _natural(instr: Instr, loop: str) -> str:
