@@ -1904,6 +1904,24 @@ static void release_buffer(PyObject *self, Py_buffer *view)
 }
 
 static PyBufferProcs handle_buffer = {.bf_getbuffer = get_buffer, .bf_releasebuffer = release_buffer};
+
+/* The buffer of an array of the JAX door: that of NumPy's array, read-only, which its method `_buffer` gives. NumPy drops
+ * what is raised here, be it Ctrl-C, and asks `__array__` next: what is not computed yet is computed there. */
+static int lend_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    view->obj = NULL;
+    PyObject *host = PyObject_GetAttrString(self, "_host"), *array = NULL;
+    if (host == Py_None && asked_by_numpy(flags))
+        PyErr_SetString(PyExc_BufferError, "not computed yet");
+    else if (host)
+        array = PyObject_CallMethod(self, "_buffer", NULL);
+    int failed = !array || PyObject_GetBuffer(array, view, flags) < 0;
+    Py_XDECREF(host);
+    Py_XDECREF(array);
+    return failed ? -1 : 0;
+}
+
+static PyBufferProcs lender_buffer = {.bf_getbuffer = lend_buffer};
 static PyNumberMethods handle_number = {
     .nb_add = op_add, .nb_subtract = op_sub, .nb_multiply = op_mul, .nb_true_divide = op_truediv,
     .nb_floor_divide = op_floordiv, .nb_remainder = op_mod, .nb_lshift = op_lshift, .nb_rshift = op_rshift,
@@ -2038,6 +2056,10 @@ static PyTypeObject HandleBase = {
     .tp_as_number = &handle_number, .tp_as_mapping = &handle_mapping, .tp_as_sequence = &handle_sequence,
     .tp_as_buffer = &handle_buffer, .tp_richcompare = op_compare, .tp_hash = PyObject_HashNotImplemented,
     .tp_doc = "Base of `lazynp.ndarray`: its hot paths."};
+static PyTypeObject LenderBase = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.LenderBase", .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .tp_as_buffer = &lender_buffer,
+    .tp_doc = "Base of `lazynp.jax.Array`: its buffer."};
 static PyTypeObject UfuncBase = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.UfuncBase", .tp_basicsize = sizeof(Ufunc),
     .tp_flags = FLAGS | Py_TPFLAGS_HAVE_VECTORCALL, .tp_vectorcall_offset = offsetof(Ufunc, call),
@@ -2261,10 +2283,12 @@ PyMODINIT_FUNC PyInit__speed(void)
     }
 #endif
     PyTypeObject *types[] = {
-        &StorageBase, &HandleBase, &UfuncBase, &FunctionBase, &FlatBase, &MethodType, &AttributeType, &CallerDependentType};
+        &StorageBase, &HandleBase, &UfuncBase, &FunctionBase, &FlatBase, &LenderBase, &MethodType, &AttributeType,
+        &CallerDependentType};
     const char *names[] = {
-        "StorageBase", "HandleBase", "UfuncBase", "FunctionBase", "FlatBase", "Method", "Attribute", "CallerDependent"};
-    enum { BASES = 5, TYPES = 8 };
+        "StorageBase", "HandleBase", "UfuncBase", "FunctionBase", "FlatBase", "LenderBase", "Method", "Attribute",
+        "CallerDependent"};
+    enum { BASES = 6, TYPES = 9 };
     PyObject *module = PyModule_Create(&definition);
     if (!module)
         return NULL;

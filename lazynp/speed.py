@@ -97,6 +97,17 @@ if TYPE_CHECKING or native is None:
         _owner: Any
         _made: Any
 
+    class LenderBase:
+        """What gives `jax.Array` a buffer, from Python 3.12 on: that of NumPy's array, read-only."""
+
+        __slots__ = ()
+
+        def __buffer__(self, flags: int, /) -> memoryview:
+            return memoryview(self._buffer())
+
+        def _buffer(self) -> Any:
+            raise NotImplementedError
+
     class FunctionBase:
         """What a public function is called by. Attributes of the C module's class, which this one has no use for:
 
@@ -118,7 +129,7 @@ if TYPE_CHECKING or native is None:
 
 else:
     StorageBase, HandleBase, UfuncBase = native.StorageBase, native.HandleBase, native.UfuncBase
-    FunctionBase, FlatBase = native.FunctionBase, native.FlatBase
+    FunctionBase, FlatBase, LenderBase = native.FunctionBase, native.FlatBase, native.LenderBase
 
 Method: type = types.FunctionType if native is None else native.Method
 

@@ -34,6 +34,7 @@ from ..runtime.device import devices
 from ..runtime.recorder import recorder
 from ..runtime.storage import lock
 from ..runtime.tape import depth
+from ..speed import LenderBase
 from ..tracebacks import boundary
 from .as_number import AsNumber
 from .aval import shaped
@@ -89,7 +90,7 @@ class LeftBehind(NamedTuple):
         raise left_behind_error(self.aval)
 
 
-class Array(AsNumber, OnDevices, Base):
+class Array(AsNumber, OnDevices, LenderBase, Base):
     """JAX's array: immutable, evaluated when its value is needed.
 
     The recorder computes what an array still holds (`runtime.storage.held`): the array itself is the holder that it
@@ -265,6 +266,13 @@ class Array(AsNumber, OnDevices, Base):
         view = value.view()
         view.flags.writeable = False
         return view
+
+    def _buffer(self) -> np.ndarray:
+        """What `memoryview(x)` looks at. Raises BufferError for dtypes that Python has no letter for, TypeError for traced
+        arrays and keys."""
+        if getattr(self.dtype, "kind", "") == "V":
+            raise BufferError(f"arrays of {self.dtype} have no buffer: np.asarray(x) gives one of NumPy's")
+        return self.__array__()
 
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None

@@ -38,6 +38,16 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
     "callback, 64 bits": lambda j, n: j.pure_callback(lambda x: x, j.ShapeDtypeStruct((), "float64"), 3.0),
     "callback, two": lambda j, n: j.pure_callback(lambda x: [1.0, 2.0], j.ShapeDtypeStruct((2,), "float32"), 1),
     "callback, other shape": lambda j, n: j.pure_callback(lambda x: x, j.ShapeDtypeStruct((2,), "float32"), 1.0),
+    **{
+        f"buffer of {dtype}": lambda j, n, dtype=dtype: list(bytes(memoryview(n.arange(6).reshape(2, 3).astype(dtype))))
+        for dtype in ("bool", "int8", "uint16", "int32", "float16", "bfloat16", "float32", "complex64", "int4")
+    },
+    "buffer of what is not computed": lambda j, n: np.frombuffer(n.ones((500, 500)) * 2 + 1, np.float32)[:3],
+    "buffer of a number": lambda j, n: np.frombuffer(n.float32(2), np.float32),
+    "buffer, read-only": lambda j, n: np.asarray(memoryview(n.ones((2, 3))[:, 1])).flags.writeable,
+    "buffer, bytes of an array": lambda j, n: list(bytearray(n.arange(3, dtype="uint8"))),
+    "buffer of a traced array": lambda j, n: j.jit(memoryview)(n.ones(3)),
+    "buffer of a key": lambda j, n: memoryview(j.random.key(0)),
     "sign at zero": lambda j, n: j.grad(n.sign)(0.0),
     "nextafter": lambda j, n: j.grad(lambda x: n.nextafter(x, 1.0))(0.0),
     "spacing": lambda j, n: j.grad(n.spacing)(1.0),
