@@ -91,13 +91,14 @@ def forget(place: tuple[Any, int], ref: Any) -> None:
             del generation[at]
 
 
-def stands_for(f: Any) -> Callable[[F], F]:
-    """For a function made at each call of one of ours, which depends on nothing but `f`: it is traced where `f` was not
-    yet, and has its name."""
+def stands_for(f: Any, *how: Hashable) -> Callable[[F], F]:
+    """For a function made at each call of one of ours, which depends on nothing but `f` and what is given beside it: it
+    is traced where `f` was not yet, and has its name."""
 
     def mark(made: F) -> F:
         made.__name__ = name_of(f)
-        made.stands_for = f  # type: ignore[attr-defined]
+        made.how = (made.__code__, *how, *getattr(f, "how", ()))  # type: ignore[attr-defined]
+        made.stands_for = getattr(f, "stands_for", f)  # type: ignore[attr-defined]
         return made
 
     return mark
@@ -123,10 +124,10 @@ def once(stack: Any) -> Callable[[F], F]:
                 return trace(f, like, tree, door, kind, rows, **rest)
             owner = getattr(f, "stands_for", f)
             table = table_of(owner)
-            code = None if owner is f else f.__code__
+            how = () if owner is f else f.how
             n = len(like) - rows
             rank = [x.number if i < n else x.aval._replace(shape=x.shape[1:]) for i, x in enumerate(like)]
-            key = (kind, code, flags.state, tree, rows, *rank, *[tell() for tell in surroundings])
+            key = (kind, how, flags.state, tree, rows, *rank, *[tell() for tell in surroundings])
             try:
                 found = None if table is None else table.get(key) or table.recall(key)
             except TypeError:  # a key that does not hash

@@ -268,8 +268,8 @@ class Array(AsNumber, OnDevices, LenderBase, Base):
         return view
 
     def _buffer(self) -> np.ndarray:
-        """What `memoryview(x)` looks at. Raises BufferError for dtypes that Python has no letter for, TypeError for traced
-        arrays and keys."""
+        """What `memoryview(x)` looks at. Raises BufferError for dtypes that Python has no letter for, TypeError for
+        traced arrays and keys."""
         if getattr(self.dtype, "kind", "") == "V":
             raise BufferError(f"arrays of {self.dtype} have no buffer: np.asarray(x) gives one of NumPy's")
         return self.__array__()

@@ -103,7 +103,9 @@ def pmap(
         return out
 
     del mapped.__wrapped__  # its signature is no more than this: how many arguments there are is seen at the call
-    jitted = PjitFunction(mapped, door, Static(static, (), given_away))
+    axes, structure = flatten((in_axes, out_axes), is_leaf=lambda a: a is None)
+    how = (axis_name, *axes, structure, *there, axis_size)
+    jitted = PjitFunction(mapped, door, Static(static, (), given_away), (fun, how))
     check_apart(jitted._static)
     functools.update_wrapper(jitted, fun, updated=())
     if not several_processes:

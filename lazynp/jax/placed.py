@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ..api.jit import Call, Entry, Jit, finish
+from ..api.jit import Call, Entry, Jit, finish, recorded
 from ..api.trace import inline, stack
+from ..bounded import Bounded
 from ..doors import wrap_all
 from ..errors import JaxRuntimeError
 from ..graph.node import Node
@@ -28,16 +30,20 @@ from .specs import UNSPECIFIED
 from .spreading import constrain, derive, known
 from .spreading import state as spreading
 
+Table = Bounded[Any, Entry]
+
 
 class Shown(Jit):
     """A jitted function whose calls graphs that are shown have as such.
 
     Attributes:
+        _kind: what such a call is to be called.
         _inline: whether they have the function's operations in place of a call. _keep_unused: whether arguments count
             that it ignores. _options: of XLA's compiler.
         _in, _out: a sharding, a spec or None for each argument and each result; prefixes of their trees.
     """
 
+    _kind = "jit"
     _inline = _keep_unused = False
     _options: Any = None
     _in: Any = None
@@ -50,7 +56,7 @@ class Shown(Jit):
             check_lowered(function)
         if not (stack.shown and traced and function.outputs) or self._inline or function.effects or entry.written:
             return super()._run(call, entry, args, kwargs)
-        outs = as_call(function, call.nodes, inline(function, call.nodes), "jit", self._params(call, entry))
+        outs = as_call(function, call.nodes, inline(function, call.nodes), self._kind, self._params(call, entry))
         return finish(entry, call, wrap_all(entry.door, outs))
 
     def _usable(self, call: Call, entry: Entry) -> tuple[bool, ...]:
@@ -97,7 +103,7 @@ class Placed(Shown):
             types that are the same in JAX is recorded anew in place of another run of the function's Python.
     """
 
-    def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...], traced: dict[Any, Entry]) -> None:
+    def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...], traced: Table) -> None:
         super().__init__(lying_as(fun, shardings), door, static)
         self._lies, self._graphs = shardings, traced
         self._tells_unused = not any([s is not None and s.num_devices > 1 for s in shardings])
@@ -135,28 +141,33 @@ class Placed(Shown):
     def _trace(self, call: Call, f: Any = None) -> Entry:
         spreading.jitted += 1
         try:
-            key = (*map(sharding_in_type, self._lies), default_mesh(), call.key)
-            alike = self._graphs.get(key)
-            entry = super()._trace(call, f if alike is None else self._recorded(alike))
-            if alike is None and default_mesh().empty and is_plain(entry):
-                self._graphs[key] = entry
+            key = graph_key(self._lies, call)
+            alike = self._graphs.get(key) or self._graphs.recall(key)
+            entry = super()._trace(call, f if alike is None else lying_as(recorded(alike), self._lies))
+            keep_graph(self._graphs, self._lies, call, entry)
             if mesh_of(entry.function) is not None:
                 flow_back(nodes_of(entry.function), derive)
             return entry
         finally:
             spreading.jitted -= 1
 
-    def _recorded(self, entry: Entry) -> Any:
-        """A function that records a graph which was traced before."""
-
-        def record(*args: Any, **kwargs: Any) -> Any:
-            nodes = [entry.door.as_node(x) for x in flatten((args, kwargs))[0]]
-            return unflatten(entry.out, wrap_all(entry.door, entry.function(*nodes)))
-
-        return lying_as(record, self._lies)
+    def _trace_along(self, call: Call, key: Any) -> Entry:
+        return self._trace(call)
 
     def _remember(self, *call: Any) -> None:
         """Nothing: its callers look at how arguments lie."""
+
+
+def graph_key(lies: Sequence[Any], call: Call) -> Any:
+    """By what a graph is kept for calls with arguments of the same types, which may lie in other ways."""
+    return *map(sharding_in_type, lies), default_mesh(), call.key
+
+
+def keep_graph(graphs: Table, lies: Sequence[Any], call: Call, entry: Entry) -> None:
+    """Keep what was traced for arguments that lie so, where it can be recorded anew."""
+    key = graph_key(lies, call)
+    if (graphs.get(key) or graphs.recall(key)) is None and default_mesh().empty and is_plain(entry):
+        graphs.keep(key, entry)
 
 
 def sharding_in_type(lies: Any) -> Any:

@@ -16,9 +16,34 @@ from typing import Any, NamedTuple
 
 from ..runtime.api import profile
 
-__all__ = ["StepTraceAnnotation", "TraceAnnotation", "annotate_function", "start_trace", "stop_trace", "trace"]
+__all__ = [
+    "ProfileOptions",
+    "StepTraceAnnotation",
+    "TraceAnnotation",
+    "annotate_function",
+    "start_trace",
+    "stop_trace",
+    "trace",
+]
 FILE = "lazynp-profile.txt"
 FIRST_LANE = 100  # of annotations: the lanes before are those of `lazynp.profile`
+
+
+class ProfileOptions:
+    """What XLA's tracers are to record. There are none here, so that nothing but the attributes' names is looked at."""
+
+    __slots__ = (
+        *("advanced_configuration", "duration_ms", "enable_hlo_proto", "host_tracer_level", "include_dataset_ops"),
+        *("python_tracer_level", "raise_error_on_start_failure", "repository_path", "session_id", "start_timestamp_ns"),
+    )
+
+    def __init__(self) -> None:
+        self.advanced_configuration: dict[str, Any] = {}
+        self.duration_ms = self.start_timestamp_ns = 0
+        self.python_tracer_level, self.host_tracer_level = 1, 2
+        self.enable_hlo_proto = self.include_dataset_ops = True
+        self.raise_error_on_start_failure = False
+        self.repository_path = self.session_id = ""
 
 
 class Running(NamedTuple):
@@ -45,7 +70,7 @@ def start_trace(
     log_dir: os.PathLike[str] | str,
     create_perfetto_link: bool = False,
     create_perfetto_trace: bool = False,
-    profiler_options: Any = None,
+    profiler_options: ProfileOptions | None = None,
 ) -> None:
     """Begin to trace what runs.
 

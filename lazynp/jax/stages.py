@@ -54,7 +54,7 @@ from .jit_places import (
 )
 from .layouts import format_of, order_of, orders, place_of
 from .mesh import Setting
-from .placed import Placed, Shown
+from .placed import Placed, Shown, keep_graph
 from .placement import in_order, is_where, placed
 from .references import Passing, Touched, among
 from .sharding import NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, default_sharding
@@ -333,7 +333,7 @@ class PjitFunction(Shown):
     """A jitted function, with its stages.
 
     Attributes:
-        _placed: by how arguments lie: the function for such ones. _graphs: what was traced, for `Placed`.
+        _placed: by how arguments lie: the function for such ones.
         _passing: what calls go through once one was found to use mutable references.
         _device: where all arguments and results lie, if that is said.
     """
@@ -350,6 +350,14 @@ class PjitFunction(Shown):
         and no mesh is set, nor was one given to `jit`, nor was an argument placed."""
         said = self._in is not None or self._out is not None or self._device is not None
         return not (said or len(everything()) > 1 or default_mesh().device_numbers or any(map(sharding_at, call.nodes)))
+
+    def _plain_entry(self, call: Call) -> Entry | None:
+        """What was traced for a call of which nothing says where anything lies; None for another one."""
+        if not self._nowhere(call):
+            return None
+        entry = self._entry(call)
+        keep_graph(self._graphs, [None] * len(call.nodes), call, entry)
+        return entry if over_mesh_of([entry.function]) is None else None
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """Where arrays may have been placed, it has to be looked at how these lie."""
@@ -378,10 +386,8 @@ class PjitFunction(Shown):
         if not several():
             return super()._call(args, kwargs)
         call = self._take_apart(args, kwargs)
-        if self._nowhere(call):
-            entry = self._entry(call)
-            if over_mesh_of([entry.function]) is None:
-                return self._run(call, entry, args, kwargs)
+        if (plain := self._plain_entry(call)) is not None:
+            return self._run(call, plain, args, kwargs)
         before = [sharding_at(n) for n in call.nodes]
         leaves, shardings = list(call.leaves), list(before)
         for where, parameter in ((self._in, "in_shardings"), (self._out, "out_shardings")):
@@ -486,8 +492,7 @@ class PjitFunction(Shown):
         key = shardings, default_mesh(), varies
         found = variants.get(key)
         if found is None:
-            traced = vars(self).setdefault("_graphs", {})
-            found = variants[key] = Placed(self._fun, self._door, self._static, shardings, traced)
+            found = variants[key] = Placed(self._fun, self._door, self._static, shardings, self._graphs)
             found._in, found._out = self._in, self._out
             found._inline, found._keep_unused = self._inline, self._keep_unused
         made: Placed = found
@@ -497,7 +502,6 @@ class PjitFunction(Shown):
         """Forget all that was traced."""
         super().clear_cache()
         vars(self).pop("_placed", None)
-        vars(self).pop("_graphs", None)
 
     def _cache_size(self) -> int:
         """For how many signatures, and ways in which arguments lie, the function has been traced."""
@@ -510,10 +514,11 @@ class PjitFunction(Shown):
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace it for these arguments, arrays or `ShapeDtypeStruct`s."""
         call = self._take_apart(args, kwargs, node_of)
-        if several():
-            placed = self._variant(tuple(self._pinned_inputs(call)))
-            return Traced(placed, call, placed._entry(call), self)
-        return Traced(self, call, self._entry(call), self)
+        plain = self._plain_entry(call) if several() else self._entry(call)
+        if plain is not None:
+            return Traced(self, call, plain, self)
+        placed = self._variant(tuple(self._pinned_inputs(call)))
+        return Traced(placed, call, placed._entry(call), self)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace it for these arguments, and lower it. Raises ValueError for an argument that cannot lie as it says."""

@@ -10,7 +10,6 @@ OTHER_MACHINES = {
     "jax.cloud_tpu_init": "Google's machines",
     "jax.collect_profile": "a program that talks to XLA's profiler",
     "jax.experimental.array_serialization": "needs tensorstore",
-    "jax.experimental.buffer_callback": "XLA's buffers",
     "jax.experimental.colocated_python": "Pathways",
     "jax.experimental.fused": "XLA's fusions on TPUs",
     "jax.experimental.jax2tf": "TensorFlow",
@@ -36,8 +35,6 @@ ONE_PROCESS = "several hosts: there is one process"
 ABSENT = {
     "jax.experimental.control_deps": "the order of operations in an XLA program",
     "jax.experimental.profiler": "XLA's profiles",
-    "jax.experimental.scheduling_groups": "XLA's scheduler",
-    "jax.experimental.xla_metadata": "XLA's texts",
     "jax.extend.lowering": "MLIR: there is none here",
     "jax.extend.sharding": "XLA's partitioner",
     "jax.extend.xla": "XLA's passes",
@@ -172,7 +169,7 @@ MISSING: dict[str, dict[str, set[str]]] = {
     },
     "jax.profiler": {
         "XLA's profiles": words(
-            "ProfileData ProfileEvent ProfileOptions ProfilePlane device_memory_profile register_subprocess "
+            "ProfileData ProfileEvent ProfilePlane device_memory_profile register_subprocess "
             "save_device_memory_profile start_server stop_server"
         )
     },

@@ -368,3 +368,47 @@ def test_layers_for_a_batch_of_unknown_size(name: str) -> None:
     assert ours == theirs and len(our_params) == len(their_params)
     for a, b in zip(their_params, our_params):
         np.testing.assert_allclose(b, a, rtol=1e-6, atol=1e-7)
+
+
+def written(j: Any, shift: float, **options: Any) -> Any:
+    """A buffer callback that adds to its argument, and how it sees its buffers."""
+    m = module(j, "experimental.buffer_callback")
+
+    def callback(context: Any, out: Any, x: Any) -> None:
+        assert context.stage is m.ExecutionStage.EXECUTE and isinstance(out, m.Buffer)
+        assert out.writeable and not x.writeable and out.dtype == np.float32 and out.ndim == len(out.shape)
+        np.asarray(out)[...] = np.asarray(x) + shift
+
+    return m.buffer_callback(callback, j.ShapeDtypeStruct((), "float32"), **options)
+
+
+def test_buffer_callback() -> None:
+    check(
+        {
+            "plain": lambda j: written(j, 2.0)(j.numpy.float32(1)),
+            "jit": lambda j: j.jit(written(j, 2.0, has_side_effect=True))(j.numpy.float32(1)),
+            "vmap": lambda j: j.vmap(written(j, 2.0, vmap_method="expand_dims"))(j.numpy.arange(3.0)),
+            "vmap, one by one": lambda j: j.vmap(written(j, 2.0, vmap_method="sequential"))(j.numpy.arange(3.0)),
+            "vmap, without a method": lambda j: j.vmap(written(j, 2.0))(j.numpy.arange(3.0)),
+            "grad": lambda j: j.grad(written(j, 2.0))(1.0),
+            "an error": lambda j: written(j, "x")(j.numpy.float32(1)),
+        }
+    )
+
+
+def test_what_xla_is_told() -> None:
+    def calls(j: Any) -> dict[str, Any]:
+        told = module(j, "experimental.xla_metadata").set_xla_metadata
+        groups = module(j, "experimental.scheduling_groups")
+        sine = groups.xla_metadata_call(j.numpy.sin, a="b")
+        return {
+            "a value": lambda: told({"a": j.numpy.arange(3.0), "b": 1}, key=1),
+            "a function": lambda: told(key=1)(j.numpy.sin)(1.0),
+            "no value": lambda: told("x", key=1),
+            "a group": lambda: groups.scheduling_group("g")(j.numpy.sin)(1.0),
+            "of no text": lambda: groups.scheduling_group(1)(j.numpy.sin)(1.0),
+            "shown": lambda: list(str(j.make_jaxpr(j.vmap(sine))(j.numpy.ones(3))).encode()),
+            "grad": lambda: j.grad(sine)(1.0),
+        }
+
+    check({name: lambda j, name=name: calls(j)[name]() for name in calls(jax)})

@@ -85,6 +85,43 @@ def test_settings_and_names_of_axes_are_part_of_the_kind() -> None:
         assert (jax.vmap(lambda x: x + size(jnp.float32(1)), axis_name="i")(jnp.ones(n)) == n + 1).all()
 
 
+def test_named_axes_of_one_size_are_one_kind() -> None:
+    f = Counted(lambda x: lax.psum(x, "i") * lax.axis_index("i"))
+    total = jax.jit(lambda x: f(x))
+    for shift in (0.0, 1.0):
+        found = jax.vmap(total, axis_name="i")(X + shift)
+        assert found.tolist() == [0, 3 + 3 * shift, 6 + 6 * shift]
+    assert f.n == 1
+    assert jax.grad(lambda x: jax.vmap(total, axis_name="i")(x).sum())(X).tolist() == [3, 3, 3] and f.n == 1
+    assert jax.vmap(lambda x: total(x) + total(2 * x), axis_name="i")(X).tolist() == [0, 9, 18] and f.n == 1
+    assert jax.vmap(total, axis_name="i")(jnp.ones(4)).tolist() == [0, 4, 8, 12] and f.n == 2
+
+
+def test_a_mesh_that_is_not_asked_for_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "meshes", True)
+    monkeypatch.setattr(state, "on", True)
+    one = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    row = Counted(lambda c, x: (c + x, x))
+    assert row.runs(*[lambda f: lax.scan(f, 0.0, X)] * 2) == [1, 0]
+    calls: list[Callable[[Any], Any]] = [
+        lambda f: lax.while_loop(lambda x: x < 4, f, 1.0),
+        lambda f: lax.cond(True, f, f, 1.0),
+    ]
+    assert [Counted(lambda x: x + 1).runs(call, call) for call in calls] == [[1, 0], [1, 0]]
+    step = Counted(lambda i, c: c + 1)
+    assert step.runs(*[lambda f: lax.fori_loop(0, 3, f, 1.0)] * 2) == [1, 0]
+    f = Counted(lambda x: x * 2)
+    jitted, mapped = jax.jit(f), Counted(lambda x: x * 2)
+    assert f.runs(
+        *[lambda _: jitted(X), lambda _: jax.eval_shape(jitted, X), lambda _: jitted(jax.device_put(X, one))]
+    ) == [
+        1,
+        0,
+        0,
+    ]
+    assert mapped.runs(*[lambda f: jax.pmap(f, axis_name="i")(jnp.ones((1, 3)))] * 2) == [1, 0]
+
+
 @pytest.mark.parametrize("call", [lambda f: lax.cond(True, f, f, 1.0), lambda f: jax.checkpoint(f)(1.0)])
 def test_traced_values_that_it_captures_are_those_of_the_trace_that_is_under_way(call: Any) -> None:
     cell: list[Any] = [None]

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...once import stands_for
 from ...tree import flatten
 from ..array import Array, as_node
 from ..sharding import NamedSharding
@@ -41,6 +42,11 @@ def typed(body: Body, lies: Sequence[Any], skip: int = 0) -> Body:
         return body(*args)
 
     return call
+
+
+def standing_for(f: Any, lies: Sequence[Any], made: Any) -> Any:
+    """What was made of a function for arguments that lie so, under its name: traced where that was not yet."""
+    return stands_for(f, tuple(lies))(functools.wraps(f)(made))
 
 
 def explicit_split(x: Any) -> Split | None:
@@ -91,7 +97,8 @@ def scan_over(scan: Any) -> Any:
         if any([split and split[0] for split in map(explicit_split, arrays)]):
             specs = ", ".join([str(lies.spec) for lies in lies_of(arrays) if lies is not None])
             raise ValueError(f"0th dimension of all xs should be replicated. Got {specs}")
-        body = typed(f, [*lies_of(init), *lies_of(xs, rows=True)])
+        lies = [*lies_of(init), *lies_of(xs, rows=True)]
+        body = typed(f, lies)
 
         def checked(carry: Any, x: Any) -> Any:
             out = body(carry, x)
@@ -99,7 +106,7 @@ def scan_over(scan: Any) -> Any:
                 check_carry("scan", carry, out[0])
             return out
 
-        return scan(functools.wraps(f)(checked), init, xs, *args, **kwargs)
+        return scan(standing_for(f, lies, checked), init, xs, *args, **kwargs)
 
     return call
 
@@ -112,7 +119,8 @@ def while_over(loop: Any) -> Any:
         if not state.on or not callable(cond_fun) or not callable(body_fun):
             return loop(cond_fun, body_fun, init_val)
         lies = lies_of(init_val)
-        return loop(typed(cond_fun, lies), carrying("while_loop", typed(body_fun, lies)), init_val)
+        cond, body = typed(cond_fun, lies), carrying("while_loop", typed(body_fun, lies))
+        return loop(standing_for(cond_fun, lies, cond), standing_for(body_fun, lies, body), init_val)
 
     return call
 
@@ -124,8 +132,9 @@ def fori_over(loop: Any) -> Any:
     def call(lower: Any, upper: Any, body_fun: Any, init_val: Any, **options: Any) -> Any:
         if not state.on or not callable(body_fun):
             return loop(lower, upper, body_fun, init_val, **options)
-        body = typed(body_fun, lies_of(init_val), 1)
-        return loop(lower, upper, carrying("scan", body), init_val, **options)
+        lies = lies_of(init_val)
+        body = carrying("scan", typed(body_fun, lies, 1))
+        return loop(lower, upper, standing_for(body_fun, lies, body), init_val, **options)
 
     return call
 
@@ -179,7 +188,8 @@ def cond_over(cond: Any) -> Any:
                     check_branches(types["true"], types["false"])
                 return out
 
-            return checked
+            # Branches that lie on no mesh are compared with one another where both are traced.
+            return checked if any(lies) else standing_for(fun, (), checked)
 
         return cond(pred, alike("true", true_fun), alike("false", false_fun), *operands, **options)
 
