@@ -223,6 +223,8 @@ def result_error(trace: str, x: Any, path: Sequence[Any], error: Exception) -> E
             f"function {name} traced for {kind} returned a mutable array reference of type {x.aval}, but mutable array "
             "references cannot be returned."
         )
+    if kind == "vmap":
+        return TypeError(f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type")
     at = f" at output component {''.join([f'[{key!r}]' for key in path])}" if path else ""
     return TypeError(
         f"function {name} traced for {kind} returned a value of type {type(x)}{at}, which is not a valid JAX type: "

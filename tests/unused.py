@@ -22,6 +22,7 @@ RULES = ["@emits", "@*.defjvp", "@*.defvjp"]
 SHORT = 22
 """Functions of so many parts in Python's syntax may stand twice: `return x if test(x) else y`."""
 BY_NAME = {
+    "__buffer__": "`memoryview`, from Python 3.12 on",
     "__dir__": "Python asks a module for it",
     "_missing_": "enumerations ask for it",
     "lpmn": "a function of JAX's that is there until it is removed",

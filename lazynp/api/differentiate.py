@@ -168,14 +168,15 @@ def cotangent_nodes(door: Door, tree: Any, structure: Any, like: Sequence[Node])
     return found
 
 
-def instantiated(found: Node | None, like: Node, whole: bool = False, real: bool = False) -> Node | None:
+def instantiated(found: Any, like: Node, whole: bool = False, real: bool = False, of: Sequence[Any] = ()) -> Any:
     """A derivative of this node's type: zeros where there is none; None (float0) for whole numbers, unless `whole`.
-    `real`: along complex numbers that of a real result, whose dtype does not yield."""
+    `real`: along complex numbers that of a real result, whose dtype does not yield. `of`: as what it yields."""
     if not whole and not is_inexact(like.dtype):
         return None
-    found = zeros_of(like) if found is None else found
-    yields = like.weak and not found.weak and not (real and found.dtype.kind == "c")
-    return weak_cast(found, dtype=found.dtype) if yields else found
+    if found is None:
+        found, of = zeros_of(like), ()
+    yields = like.weak and not found.weak and all([n is None or n.weak for n in of])
+    return found if not yields or real and found.dtype.kind == "c" else weak_cast(found, dtype=found.dtype)
 
 
 # --- Reverse mode -----------------------------------------------------------------------------------------------------
@@ -278,7 +279,7 @@ class Linear:
                            *wrong)  # fmt: skip
         given = [t for t, n in zip(ts, self.inputs) if n is not None and t is not None]
         found = iter(replay([n for n in self.outputs if n is not None], self.sources, given))
-        along = [instantiated(None if n is None else next(found), o) for n, o in zip(self.outputs, run.outs)]
+        along = [instantiated(None if n is None else next(found), o, of=ts) for n, o in zip(self.outputs, run.outs)]
         return unflatten(run.out_structure, arrays(run.door, along, run.outs))
 
     def backward(self, out_ct: Any) -> Any:
@@ -288,8 +289,8 @@ class Linear:
         pairs = [(t, c) for t, c in zip(self.outputs, cts) if t is not None and c is not None]
         found = iter(transpose_graph([t for t, _ in pairs], self.sources, [c for _, c in pairs]))
         whole = [None if n is None else next(found) for n in self.inputs]
-        real = all([o.dtype.kind != "c" for o in run.outs])
-        grads = [instantiated(g, x, real=real) for g, x in zip(whole, run.nodes)]
+        real, of = all([o.dtype.kind != "c" for o in run.outs]), cts if all([o.weak for o in run.outs]) else ()
+        grads = [instantiated(g, x, real=real, of=of) for g, x in zip(whole, run.nodes)]
         return unflatten(run.structure, arrays(run.door, grads, run.nodes))
 
 
@@ -382,8 +383,8 @@ def linear_transpose(fun: Fun, *primals: Any, reduce_axes: Sequence[Any] = (), d
         types = [[(n.shape, n.dtype) for n in side] for side in (nodes, outs)]
         if given != out_structure or types[0] != types[1]:
             raise transposed_error((out_structure, given), (outs, nodes))
-        found = transpose_graph(outs, inputs, nodes)
-        return unflatten(structure, arrays(chosen, [instantiated(g, n, True) for g, n in zip(found, inputs)], inputs))
+        found = zip(transpose_graph(outs, inputs, nodes), inputs)
+        return unflatten(structure, arrays(chosen, [instantiated(g, n, True, of=nodes) for g, n in found], inputs))
 
     return transposed
 

@@ -108,25 +108,13 @@ class Entry:
 
 
 class Tables:
-    """What has been traced of a function. `locks` are those of signatures that are being traced; `graphs`: what is to
-    be recorded anew, where other things around a call are not the same."""
+    """What has been traced of a function. `locks` are those of signatures that are being traced."""
 
     def __init__(self) -> None:
         self.fast: Bounded[Any, tuple[Entry, Program, list[Any], list[Any]]] = Bounded(SIGNATURES_KEPT)
         self.entries: Bounded[Any, Entry] = Bounded(SIGNATURES_KEPT)
-        self.graphs: Bounded[Any, Entry] = Bounded(SIGNATURES_KEPT)
         self.locks: dict[Any, Any] = {}
         self.signatures: list[Any] = []
-
-
-def recorded(entry: Entry, more: Sequence[Node] = ()) -> Callable[..., Any]:
-    """A function that records a graph which was traced before, for these nodes after its arguments."""
-
-    def record(*args: Any, **kwargs: Any) -> Any:
-        nodes = [entry.door.as_node(x) for x in flatten((args, kwargs))[0]]
-        return unflatten(entry.out, wrap_all(entry.door, entry.function(*nodes, *more)))
-
-    return record
 
 
 SIGNATURES_KEPT = 2048  # of a function
@@ -146,22 +134,13 @@ class Jit(CallBase):
 
     `door` is the one whose arrays the function sees where no argument is an array.
 
-    Args:
-        known_by: another function than `fun`, and how it was wrapped, by which is found what was traced of it.
-
     Attributes:
         _tells_unused: whether it warns of donated arguments whose buffers are of no use.
     """
 
     _tells_unused = True
 
-    def __init__(
-        self,
-        fun: Callable[..., Any],
-        door: Door,
-        static: Static = Static(),  # noqa: B008
-        known_by: tuple[Callable[..., Any], Any] | None = None,
-    ) -> None:
+    def __init__(self, fun: Callable[..., Any], door: Door, static: Static = Static()) -> None:  # noqa: B008
         mine = type(self)  # a callable object may have attributes of the names of our methods
         vars(self).update({k: v for k, v in getattr(callable_(fun), "__dict__", {}).items() if not hasattr(mine, k)})
         functools.update_wrapper(self, fun, updated=())
@@ -169,10 +148,9 @@ class Jit(CallBase):
         self._static = resolve(fun, static)
         self._array: Any = door.array if door.of_value is not None else Miss
         self._known: Any = door if door.of_value is not None else Miss
-        owner, how = known_by or (fun, None)
-        tables = tables_of(owner, (self._static, door.name, how))
+        tables = tables_of(fun, (self._static, door.name))
         self._fast, self._entries, self._locks = tables.fast, tables.entries, tables.locks
-        self._signatures, self._graphs = tables.signatures, tables.graphs
+        self._signatures = tables.signatures
         everything.add(self)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -269,25 +247,10 @@ class Jit(CallBase):
             with lock:
                 entry = self._entries.get(key)
                 if entry is None:
-                    entry = self._trace_along(call, key) if stack.axes else self._trace(call)
+                    entry = self._trace(call)
                     if entry.pure:
                         self._entries.keep(key, entry)
                         self._locks.pop(key, None)
-        return entry
-
-    def _trace_along(self, call: Call, key: Any) -> Entry:
-        """`_trace` inside of named axes: a graph that captures nothing but the indices along them is recorded anew, in
-        place of another run of the function's Python, where the axes have other ones."""
-        indices = [i for _, i in stack.axes.values()]
-        alike = self._graphs.get(key) or self._graphs.recall(key)
-        if alike is not None:
-            return self._trace(call, recorded(alike, indices))
-        entry = self._trace(call)
-        if not entry.pure and not entry.written and not entry.function.effects:
-            whole = Function((*entry.function.inputs, *indices), entry.function.outputs)
-            along = Entry(whole, entry.out, (), entry.since, entry.door)
-            if along.pure:
-                self._graphs.keep(key, along)
         return entry
 
     def _trace(self, call: Call, f: Any = None) -> Entry:
@@ -359,7 +322,6 @@ class Jit(CallBase):
         self._fast.clear()
         self._signatures.clear()
         self._entries.clear()
-        self._graphs.clear()
 
     def _cache_size(self) -> int:
         """For how many signatures the function has been traced."""

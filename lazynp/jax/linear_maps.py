@@ -23,9 +23,8 @@ from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.promotion import is_inexact
 from ..tree import flatten, unflatten
-from ..tree import map as tree_map
 from .ad_checkpoint import linear_part
-from .array import Array, as_node, cast_node, door, is_arraylike, typed, wrap
+from .array import as_node, door, wrap
 from .beginning import Beginning
 from .dtypes import float0
 from .following import check_lies, of_following
@@ -183,21 +182,6 @@ def put_together(fixed: tuple[LinearGraph, Any], kept: Sequence[Any]) -> LinearM
 register_pytree_node(LinearMap, LinearMap.taken_apart, put_together)
 
 
-def typed_by_cotangent(pullback: Fun, out: Any) -> Fun:
-    """A pullback of a function whose results are weakly typed, and so all on the way to them: it gives arrays of the
-    kind that it is given."""
-    if not all([is_arraylike(x) and typed(x)[1] for x in flatten(out)[0]]):
-        return pullback
-
-    def pulled(out_ct: Any, *extra: Any) -> Any:
-        found = pullback(out_ct, *extra)
-        if all([is_arraylike(x) and typed(x)[1] for x in flatten(out_ct)[0]]):
-            return found
-        return tree_map(lambda x: wrap(cast_node(x.node, x.node.dtype, False)) if isinstance(x, Array) else x, found)
-
-    return pulled
-
-
 def gives_map(f: Fun, check: Check) -> Fun:
     """`vjp` or `linearize` of `api` as this door shows it: the map that it gives is a tree."""
     inner = through(f, door)
@@ -206,12 +190,11 @@ def gives_map(f: Fun, check: Check) -> Fun:
     def call(fun: Fun, *primals: Any, **options: Any) -> Any:
         out, linear, *aux = inner(fun, *primals, **options)
         like = (lambda: primals) if check is checked_tangents else lambda: out
-        direct = linear if check is checked_tangents else typed_by_cotangent(linear, out)
         leaves, structure = flatten(primals)
         of = None
         if check is checked_cotangents and not aux:
             of = fun, [as_node(x).aval for x in leaves], flatten((primals, {}))[1]
-        return out, LinearMap(direct, like, check, primals=structure, of=of), *aux
+        return out, LinearMap(linear, like, check, primals=structure, of=of), *aux
 
     del vars(call)["__wrapped__"]
     return call

@@ -73,7 +73,9 @@ class OnDevices(Base):
         return format_of(self.ndim, self.sharding, orders.get(self.node))
 
     def devices(self) -> set[Device]:
-        """The devices that have a part of it."""
+        """The devices that have a part of it. Raises RuntimeError for an array that was deleted."""
+        if self.is_deleted():
+            raise self._no_value()
         return (self._placed() or self._unplaced()).device_set
 
     @property

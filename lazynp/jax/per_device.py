@@ -105,7 +105,7 @@ def pmap(
     del mapped.__wrapped__  # its signature is no more than this: how many arguments there are is seen at the call
     axes, structure = flatten((in_axes, out_axes), is_leaf=lambda a: a is None)
     how = (axis_name, *axes, structure, *there, axis_size)
-    jitted = PjitFunction(mapped, door, Static(static, (), given_away), (fun, how))
+    jitted = PjitFunction(mapped, door, Static(static, (), given_away), (fun, ("pmap", *how)))
     check_apart(jitted._static)
     functools.update_wrapper(jitted, fun, updated=())
     if not several_processes:

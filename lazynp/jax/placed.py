@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..api.jit import Call, Entry, Jit, finish, recorded
+from ..api.jit import SIGNATURES_KEPT, Call, Entry, Jit, Tables, finish, tables_of
 from ..api.trace import inline, stack
 from ..bounded import Bounded
-from ..doors import wrap_all
+from ..doors import Door, wrap_all
 from ..errors import JaxRuntimeError
+from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.walk import toposort
 from ..ops.tags import as_call
-from ..signatures import name_of
+from ..signatures import Static, name_of
 from ..tree import flatten, unflatten
 from .array import Array
 from .bind import check_lowered
@@ -31,6 +33,8 @@ from .spreading import constrain, derive, known
 from .spreading import state as spreading
 
 Table = Bounded[Any, Entry]
+graphs_of: weakref.WeakKeyDictionary[Tables, Table] = weakref.WeakKeyDictionary()
+"""Of what was traced of a function, graphs that are recorded anew where something else around a call is another."""
 
 
 class Shown(Jit):
@@ -48,6 +52,14 @@ class Shown(Jit):
     _options: Any = None
     _in: Any = None
     _out: Any = None
+
+    def __init__(self, fun: Any, door: Door, static: Static = Static(), known_by: Any = None) -> None:  # noqa: B008
+        """`known_by`: another function than `fun`, and how it was wrapped, by which is found what was traced of it."""
+        super().__init__(fun, door, static)
+        owner, how = known_by or (fun, ())
+        tables = tables_of(owner, (self._static, door.name, *how))
+        self._fast, self._entries, self._locks = tables.fast, tables.entries, tables.locks
+        self._signatures, self._graphs = tables.signatures, graphs_of.setdefault(tables, Bounded(SIGNATURES_KEPT))
 
     def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function = entry.function
@@ -151,11 +163,44 @@ class Placed(Shown):
         finally:
             spreading.jitted -= 1
 
-    def _trace_along(self, call: Call, key: Any) -> Entry:
-        return self._trace(call)
-
     def _remember(self, *call: Any) -> None:
         """Nothing: its callers look at how arguments lie."""
+
+
+def check_there(args: Any, kwargs: Any) -> None:
+    """Raise ValueError for an array that was deleted."""
+    for i, x in enumerate(flatten((args, kwargs))[0]):
+        if isinstance(x, Array) and x.is_deleted():
+            raise ValueError(
+                f"INVALID_ARGUMENT: Invalid buffer passed to Execute() as argument {i} to replica 0: "
+                "INVALID_ARGUMENT: Buffer has been deleted or donated."
+            )
+
+
+def recorded(entry: Entry, more: Sequence[Node] = ()) -> Callable[..., Any]:
+    """A function that records a graph which was traced before, for these nodes after its arguments."""
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        nodes = [entry.door.as_node(x) for x in flatten((args, kwargs))[0]]
+        return unflatten(entry.out, wrap_all(entry.door, entry.function(*nodes, *more)))
+
+    return record
+
+
+def traced_along(graphs: Table, call: Call, trace: Callable[..., Entry]) -> Entry:
+    """`trace(call)` inside of named axes: a graph that captures nothing but the indices along them is recorded anew, in
+    place of another run of the function's Python, where the axes have other ones."""
+    indices, key = [i for _, i in stack.axes.values()], call.key
+    alike = graphs.get(key) or graphs.recall(key)
+    if alike is not None:
+        return trace(call, recorded(alike, indices))
+    entry = trace(call)
+    if not entry.pure and not entry.written and not entry.function.effects:
+        whole = Function((*entry.function.inputs, *indices), entry.function.outputs)
+        along = Entry(whole, entry.out, (), entry.since, entry.door)
+        if along.pure:
+            graphs.keep(key, along)
+    return entry
 
 
 def graph_key(lies: Sequence[Any], call: Call) -> Any:

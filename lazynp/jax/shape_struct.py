@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import is_extended
+from .array import Array, as_node
+from .dtypes import is_extended, shown
 from .layouts import Format, place_of
 from .sharding import NamedSharding, PartitionSpec, Sharding, default_mesh
 
@@ -50,6 +51,16 @@ class ShapeDtypeStruct:
         self.dtype = dtype if is_extended(dtype) else np.dtype(dtype)
         self._layout = sharding.layout if isinstance(sharding, Format) else None
         self.sharding, self.weak_type, self.manual_axis_type = place_of(sharding), weak_type, manual_axis_type
+
+    @staticmethod
+    def like(x: Any) -> ShapeDtypeStruct:
+        """The type of an array or a number: shape, dtype, weak type; and how it lies, where somebody has placed it.
+
+        Raises: TypeError for what is no array.
+        """
+        node = as_node(x)
+        lies = x.format if isinstance(x, Array) and not node.trace and x.committed else None
+        return ShapeDtypeStruct(node.shape, shown(node.dtype), weak_type=node.weak, sharding=lies)
 
     @property
     def format(self) -> Format:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..api.jit import Call, Entry, Jit
 from ..api.jit import jit as make_jit
+from ..api.trace import stack
 from ..config import config
 from ..doors import through
 from ..graph.node import Node
@@ -54,7 +55,7 @@ from .jit_places import (
 )
 from .layouts import format_of, order_of, orders, place_of
 from .mesh import Setting
-from .placed import Placed, Shown, keep_graph
+from .placed import Placed, Shown, check_there, keep_graph, traced_along
 from .placement import in_order, is_where, placed
 from .references import Passing, Touched, among
 from .sharding import NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, default_sharding
@@ -114,16 +115,20 @@ class Stage:
         """Types of the result, with the shardings that are asked for."""
         outputs, tree = self._entry.function.outputs, self._entry.out
         if self._owner._out is None:
-            return structs(tree, outputs)
+            return self._infos(tree, outputs)
         with Setting(self._around):
             return self._out_info(tree, outputs)
+
+    def _infos(self, tree: Any, outputs: Sequence[Any], shardings: Sequence[Any] = ()) -> Any:
+        """Types of results, which do not say from here on what yields to other types."""
+        return map(lambda t: t.update(weak_type=False), structs(tree, outputs, shardings))
 
     def _out_info(self, tree: Any, outputs: Sequence[Any]) -> Any:
         places = spread_places(self._owner._out, unflatten(tree, outputs[: tree.num_leaves]), "out_shardings")
         found = [
             where_to(p, "out_shardings") or sharding_of_type(known.get(n), n.ndim) for p, n in zip(places, outputs)
         ]
-        return structs(tree, outputs, found)
+        return self._infos(tree, outputs, found)
 
     @property
     def args_info(self) -> Any:
@@ -217,6 +222,9 @@ class Traced(Stage):
             entry = self._jitted._entry(self._call)
         return closed(entry.function, entry.since)
 
+    def _infos(self, tree: Any, outputs: Sequence[Any], shardings: Sequence[Any] = ()) -> Any:
+        return structs(tree, outputs, shardings)
+
     @property
     def out_avals(self) -> Any:
         """Types of the results."""
@@ -272,7 +280,7 @@ class Compiled(Stage):
     @property
     def out_info(self) -> Any:
         """Types of the result, and how it lies."""
-        return structs(self._entry.out, self._entry.function.outputs, flatten(self.output_formats)[0])
+        return self._infos(self._entry.out, self._entry.function.outputs, flatten(self.output_formats)[0])
 
     def memory_analysis(self) -> CompiledMemoryStats:
         """The bytes of arguments that are used, and of results, on each device."""
@@ -359,9 +367,17 @@ class PjitFunction(Shown):
         keep_graph(self._graphs, [None] * len(call.nodes), call, entry)
         return entry if over_mesh_of([entry.function]) is None else None
 
+    def _trace(self, call: Call, f: Any = None) -> Entry:
+        along = f is None and bool(stack.axes)
+        return traced_along(self._graphs, call, super()._trace) if along else super()._trace(call, f)
+
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """Where arrays may have been placed, it has to be looked at how these lie."""
-        return self._call(args, kwargs) if spreading.on else super()._slow(*args, **kwargs)
+        try:
+            return self._call(args, kwargs) if spreading.on else super()._slow(*args, **kwargs)
+        except RuntimeError:
+            check_there(args, kwargs)
+            raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._in is not None or self._out is not None:
@@ -501,6 +517,7 @@ class PjitFunction(Shown):
     def clear_cache(self) -> None:
         """Forget all that was traced."""
         super().clear_cache()
+        self._graphs.clear()
         vars(self).pop("_placed", None)
 
     def _cache_size(self) -> int:

@@ -60,7 +60,7 @@ def placeholder(like: Any) -> Node:
 
 
 def tangent_leaf(like: Node) -> Node:
-    return leaf(like.shape, like.dtype, trace=ABSTRACT)
+    return leaf(like.shape, like.dtype, weak=like.weak, trace=ABSTRACT)
 
 
 def split(xs: Sequence[Any], *counts: int) -> list[list[Any]]:
@@ -260,7 +260,7 @@ def scan_transpose(
     lin_consts, lin_carry, lin_xs = split(parts.linear, n_consts, n_carry)
     out_carry, out_ys = split(parts.outputs, n_carry)
     with unrecorded():
-        ct_carry = [tangent_leaf(n) for n in chosen(body.inputs[n_consts:], lin_carry)]
+        ct_carry = [tangent_leaf(n) for n in chosen(body.outputs[:n_carry], lin_carry)]
         sums = [tangent_leaf(n) for n in chosen(body.inputs, lin_consts)]
         read = [o and c is not None for o, c in zip(out_ys, cts[n_carry:])]
         ct_ys = [tangent_leaf(n) for n in chosen(body.outputs[n_carry:], read)]
@@ -525,7 +525,7 @@ def cond_transpose(
     bodies = []
     with unrecorded():
         for f in branches:
-            given = [tangent_leaf(n) for n in chosen(f.outputs, live)]
+            given = [leaf(n.shape, n.dtype, trace=ABSTRACT) for n in chosen(f.outputs, live)]
             sources = chosen(f.inputs, linear)
             found = rewrites.transpose(chosen(f.outputs, live), sources, given)
             known = [n for n, w in zip(f.inputs, linear) if not w]

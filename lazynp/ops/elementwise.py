@@ -92,6 +92,11 @@ def convert(x: Node, dtype: np.dtype[Any]) -> Node:
     return x if same(x.dtype, dtype) and not x.weak else cast(x, dtype=dtype)
 
 
+def of_dtype(x: Node, dtype: np.dtype[Any]) -> Node:
+    """`convert` where the dtype is another one: x yields to others as it did."""
+    return x if same(x.dtype, dtype) else convert(x, dtype)
+
+
 def where_abstract(condition: Aval, a: Aval, b: Aval) -> Aval:
     """a and b have the same dtype, or one is weak."""
     return Aval(broadcast(condition.shape, a.shape, b.shape), b.dtype if a.weak else a.dtype, a.weak and b.weak)

@@ -9,7 +9,7 @@ from ..graph.aval import Aval
 from ..graph.errors import MissingRuleError
 from ..graph.node import Node
 from ..graph.op import MAP
-from ..ops.elementwise import convert
+from ..ops.elementwise import of_dtype
 from ..ops.promotion import is_inexact
 from ..ops.shape import broadcast_to
 from ..ops.tags import NO_FORWARD, custom, hidden_inputs, summed, used
@@ -98,5 +98,5 @@ def fit(t: Node | None, aval: Aval | None) -> Node | None:
         return t
     if not is_inexact(aval.dtype):
         return None
-    t = convert(t, aval.dtype)
+    t = of_dtype(t, aval.dtype)
     return t if t.shape == aval.shape else broadcast_to(t, shape=aval.shape)

@@ -9,7 +9,7 @@ from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import MAP
 from ..graph.walk import dependents
-from ..ops.elementwise import convert
+from ..ops.elementwise import of_dtype
 from ..ops.promotion import is_inexact
 from ..ops.shape import sum_to
 from ..ops.tags import summed
@@ -20,7 +20,7 @@ Cotangent = Any  # a node; None for zero; for an op of several results a tuple o
 
 def linearize(outputs: Sequence[Node], inputs: Sequence[Node]) -> tuple[list[Node | None], list[Node | None]]:
     """Placeholders for the inputs' tangents (None for whole numbers), and the outputs' tangents, linear in them."""
-    tangents = [leaf(n.shape, n.dtype, trace=ABSTRACT) if is_inexact(n.dtype) else None for n in inputs]
+    tangents = [leaf(n.shape, n.dtype, weak=n.weak, trace=ABSTRACT) if is_inexact(n.dtype) else None for n in inputs]
     return tangents, jvp(outputs, inputs, tangents)
 
 
@@ -74,7 +74,7 @@ def node_vjp(node: Node, ct: Cotangent, active: set[Node]) -> Sequence[Cotangent
         return op.vjp(ct, node, [n in active for n in inputs], *inputs, **params)
     if op.linear:
         return node_transpose(node, ct, active)
-    tangents = [leaf(n.shape, n.dtype, trace=ABSTRACT) if n in active else None for n in inputs]
+    tangents = [leaf(n.shape, n.dtype, weak=n.weak, trace=ABSTRACT) if n in active else None for n in inputs]
     along = node_jvp(node, tangents)
     if along is None:
         return [None] * len(inputs)
@@ -106,7 +106,7 @@ def fit(ct: Cotangent, aval: Any) -> Cotangent:
     """A cotangent with the dtype and shape of what it belongs to, broadcasts summed: rules need not see to that."""
     if isinstance(ct, tuple):
         return ct
-    return sum_to(convert(ct, aval.dtype), aval.shape) if isinstance(aval, Aval) else ct
+    return sum_to(of_dtype(ct, aval.dtype), aval.shape) if isinstance(aval, Aval) else ct
 
 
 def accumulate(a: Cotangent, b: Cotangent) -> Cotangent:

@@ -87,6 +87,14 @@ MISSING: dict[str, dict[str, set[str]]] = {
         ),
         INSIDE: words("P lru_cache partial safe_zip tree_flatten tree_unflatten"),
     },
+    "jax.experimental.scheduling_groups": {
+        NO_PRIMITIVES: primitives("xla_metadata_call"),
+        HELPERS: words("dce_jaxpr_xla_metadata_rule"),
+        INSIDE: words(
+            "FlatTree attr_get debug_info map partial safe_map safe_zip split_list subs_list tree_flatten "
+            "tree_unflatten unsafe_map unsafe_zip unzip2 weakref_lru_cache zip"
+        ),
+    },
     "jax.experimental.sparse": {
         NO_PRIMITIVES: primitives(
             "bcoo_dot_general bcoo_dot_general_sampled bcoo_extract bcoo_fromdense bcoo_sort_indices "

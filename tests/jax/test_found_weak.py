@@ -47,6 +47,14 @@ OF_NUMBERS = """
 lax.reduce_or(x, ()), lax.reduce_and(x, (0,)), lax.reduce_xor(x, (0,)), lax.reduce(x, 0, lax.bitwise_or, (0,))
 """.strip()
 OTHERS = """
+jax.vjp(lambda x: lax.scan(lambda c, _: (c * x, c), 1.0, None, length=3), 2.0)[1]((np.float32(1), A((3,))))
+jax.vjp(lambda x: lax.fori_loop(0, 3, lambda i, c: c * x, 1.0), 2.0)[1](np.float32(1))
+jax.grad(lambda x, y: lax.scan(lambda c, z: (c * x + z, c), 1.0, y)[1].sum(), (0, 1))(2.0, A((3,)))
+[jax.linearize(lambda x: x * 2.0, 2.0)[1](t) for t in (1.0, np.float32(1))]
+[jax.linear_transpose(lambda x: x * 2.0, 2.0)(t) for t in (1.0, np.float32(1))]
+jax.linear_transpose(lambda x: x.sum(), A((3,)))(1.0)
+jax.linearize(lambda x: lax.scan(lambda c, _: (c * x, c), 1.0, None, length=3), 2.0)[1](np.float32(1))
+[f.trace(1.0).out_info.weak_type + 2 * f.lower(1.0).out_info.weak_type for f in [jax.jit(lambda x: x * 2)]]
 jax.vjp(lambda x: jnp.linalg.qr(x, mode='complete'), A((4, 2)))[1]((A((4, 4), seed=1), A((4, 2), seed=2)))
 jv(lambda x: jnp.linalg.qr(x, mode='complete'), A((2, 5, 2), 'complex64'))
 jax.jacfwd(jax.jacrev(lambda x: jnp.linalg.qr(x, mode='complete')[0]))(A((3, 2)))

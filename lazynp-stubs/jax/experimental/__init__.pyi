@@ -2,6 +2,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from . import buffer_callback as buffer_callback
 from . import checkify as checkify
 from . import compilation_cache as compilation_cache
 from . import compute_on as compute_on
@@ -16,7 +17,9 @@ from . import ode as ode
 from . import pjit as pjit
 from . import random as random
 from . import rnn as rnn
+from . import scheduling_groups as scheduling_groups
 from . import serialize_executable as serialize_executable
 from . import shard_alike as shard_alike
 from . import shard_map as shard_map
 from . import sparse as sparse
+from . import xla_metadata as xla_metadata

@@ -67,7 +67,7 @@ class Buffer:
 
 
 def buffer_callback(
-    callback: Callable[..., None],
+    callback: Callable[..., Any],
     result_shape_dtypes: Any,
     *,
     has_side_effect: bool = False,

@@ -1,0 +1,6 @@
+# Written by `python -m compat stubs`.
+from collections.abc import Callable
+from typing import Any
+
+def scheduling_group(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def xla_metadata_call(f: Callable[..., Any] | None = None, **meta: Any) -> Any: ...
