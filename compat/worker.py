@@ -133,7 +133,7 @@ def swap_imports() -> None:
     def swapped(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         if level and globals is not None:
             name, level = importlib.util.resolve_name("." * level + name, globals["__package__"]), 0
-        if name.partition(".")[0] != "numpy":
+        if name.partition(".")[0] != "numpy" or type(fromlist) is list:  # a list comes from C code (pickle)
             return plain_import(name, globals, locals, fromlist, level)
         module = plain_import(swap.renamed(name), globals, locals, fromlist)
         return module if fromlist else sys.modules["lazynp"]

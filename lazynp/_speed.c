@@ -1440,6 +1440,12 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 static PyObject *class_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n);
 
+/* Whether NumPy, from 2.4 on, warns of an `out` that is given by position: Python has that said at the user's line. */
+static int warns_of_places(PyUFuncObject *f)
+{
+    return !strcmp(f->name, "maximum") || !strcmp(f->name, "minimum");
+}
+
 static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     calls_begun += !inside;
@@ -1451,7 +1457,7 @@ static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t
         return from_host(PyObject_Vectorcall(host, args, (size_t)n, NULL));
     int known = plain && is_own((PyUFuncObject *)host);
     Py_ssize_t nin = known ? ((PyUFuncObject *)host)->nin : n;
-    int by_place = n == nin + 1 && ((PyUFuncObject *)host)->nout == 1; /* `out` */
+    int by_place = n == nin + 1 && ((PyUFuncObject *)host)->nout == 1 && !warns_of_places((PyUFuncObject *)host); /* `out` */
     if (!named || (named == 1 && n == nin && PyTuple_GET_ITEM(names, 0) == PyTuple_GET_ITEM(name_out, 0))) {
         PyObject *out = named ? args[n] : by_place && args[nin] != Py_None ? args[nin] : NULL;
         if (out && PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1 && !by_place)

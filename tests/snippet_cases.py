@@ -867,6 +867,45 @@ log(np.einsum("...->...", x), np.einsum("...", x[...]), np.einsum("i->i", np.one
 x, t, f = np.array(5), np.array(True), np.array(False)
 log(np.sum(x, where=t), np.sum(x, where=f), np.prod(x, where=t), np.max(x, where=t, initial=2), np.min(x, initial=2))
 log(np.any(x, where=f), np.all(x, where=t), x.sum(where=t), np.add.reduce(x, where=f, initial=3, axis=()))
+
+# what calls do the second time, and what they warn of
+def told(function, *args, **kwargs):
+    with warnings.catch_warnings(record=True) as w:
+        warnings.simplefilter("always")
+        e(function, *args, **kwargs)
+    log(sorted({str(x.message) for x in w}))
+x, big = np.array([1, 1 + 2e-16] * 10), np.array([[1e200, np.nan], [1e10, 1e250]])
+for _ in range(2):
+    told(np.histogram, x, bins=10)
+    told(np.histogram, x, 10, (1, 1 + 2e-15))
+    told(np.maximum, np.ones(1), np.zeros(1), np.empty(1))
+    told(np.minimum, np.ones((2, 1)), 3.0, np.empty((2, 1)))
+    told(np.linalg.det, big)
+    told(lambda: big @ big)
+    told(np.var, np.ones(0, "c16"), ddof=1)
+    told(np.var, np.arange(3) + 1j)
+    told(np.corrcoef, np.array([[1, 2j, 3], [1, 5, 2]]))
+    told(np.nanmedian, np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 7.0]]))
+
+# a place for a number
+d = np.array(0)
+log(np.dot([1, 2], [3, 4], out=d), d, np.array([1, 2]).dot(np.array([3, 4]), out=d).shape, d)
+log(np.vdot([1, 2], [3, 4]), np.einsum("i,i", [1, 2], [3, 4], out=d), d)
+
+# elements without a byte are resized as NumPy does
+for z in (np.zeros(10, [("x", "S0")])["x"], np.zeros(10, [("x", "U0")])["x"], np.zeros(10, ("V", 0))):
+    for shape in (25, (10, 10), 0, 5):
+        log(z.resize(shape), z.shape, z.dtype)
+
+# texts and dates of arrays that stand in arrays of objects
+x = np.array([None])
+x[0] = np.array(1.5)
+log(np.array([x], dtype="S"), np.array(x, dtype="S"), x.astype("S"), x.astype("U5"), np.asarray(x, "U"))
+log(x[0], x.astype(float), x.astype("M8[s]"))
+
+# classes of dtypes
+for c in (np.dtypes.Float32DType, np.dtypes.StrDType, np.dtypes.StringDType, np.dtypes.Int8DType):
+    log(np.empty_like(np.ones(3), dtype=c).dtype, np.zeros_like(np.ones(3), dtype=c), np.ones(2, "f8").astype(c))
 """
 
 # Calls that write into what they are given, mostly by place.

@@ -26,16 +26,16 @@ def logged(source: str, m: Any) -> list[str]:
     def log(*values: Any) -> None:
         out.extend(map(repr, values))
 
-    def e(function: Any, *args: Any) -> None:
+    def e(function: Any, *args: Any, **kwargs: Any) -> None:
         try:
-            log(function(*args))
+            log(function(*args, **kwargs))
         except Exception as error:
             out.append(f"{type(error).__name__}: {error}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            exec(source, {"np": m, "numpy": numpy, "log": log, "e": e})
+            exec(source, {"np": m, "numpy": numpy, "warnings": warnings, "log": log, "e": e})
         except Exception as error:
             out.append(f"ended by {type(error).__name__}: {error}")
     return [re.sub(r" at 0x[0-9a-f]+", "", text).replace("lazynp", "numpy") for text in out]

@@ -391,7 +391,9 @@ def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes:
 
 
 def assign(self: ndarray, node: Node) -> None:
-    """Make node, of self's shape and dtype, what self's view shows."""
+    """Make node, a number or what has a shape that broadcasts to self's, of self's dtype what self's view shows."""
+    if node.value is not None or node.shape != self.shape:
+        node = broadcast_to(node, shape=self.shape)
     with lock:
         if lies_still(self):
             deliver(self, node)

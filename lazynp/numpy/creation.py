@@ -27,6 +27,7 @@ from .host import (
     as_base,
     at_hand,
     bare,
+    castable,
     dtype_of,
     fresh,
     is_wide,
@@ -126,6 +127,8 @@ def array(
         host = object
     except TracedArgumentError:
         return on_traced("array", numpy.array, (object, dtype), {"copy": copy, "ndmin": ndmin})
+    if dtype is not None and isinstance(host, numpy.ndarray):
+        host = castable(host, dtype_of(dtype))
     more = {} if ndmax is None else {"ndmax": ndmax}
     if dtype is not None and copy is not False and isinstance(host, numpy.ndarray) and host.dtype.kind == "c":
         whole, host = host, real_of(host, dtype_of(dtype))

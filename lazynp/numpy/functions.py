@@ -44,6 +44,7 @@ from .layout import array_of, order_of_copies, settled
 from .library import shown, wanted
 from .record import apply, by, cast_node, nodes_of, told
 from .recorded_ufuncs import recordable, spreads, stack_order
+from .reduce import RULES
 
 Function = Callable[..., Any]
 
@@ -235,7 +236,11 @@ def variance(
 ) -> Any:
     """Of complex numbers, whose parts NumPy's own text has as a view."""
     plainly = type(arr) is ndarray and where is True and mean is None and out is None and dtype is None
-    return arr.var(axis, ddof=ddof, keepdims=keepdims) if plainly and arr.dtype.kind == "c" else NotImplemented
+    if not plainly or arr.dtype.kind != "c":
+        return NotImplemented
+    if at_hand(arr):
+        return arr.var(axis, ddof=ddof, keepdims=keepdims)
+    return RULES["var"](arr, axis, ddof=ddof, keepdims=keepdims)  # the method may call this text
 
 
 def method_of_number(obj: Any, method: str, *args: Any, **kwargs: Any) -> Any:
@@ -282,7 +287,7 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     low, high = [np.take_along_axis(lines, p, 0)[0] for p in (np.maximum((count - 1) // 2, 0), count // 2)]
     for _ in range(int(np.count_nonzero(count == 0))):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=outside())
-    return np.where((count % 2 == 1)[0], low, (low + high) / 2)
+    return np.where((count % 2 == 1)[0], low, (low + high) / 2)[()]
 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:

@@ -178,7 +178,10 @@ def at_hand(x: ndarray) -> bool:
 
 
 def dtype_of(given: Any) -> numpy.dtype[Any]:
-    """The dtype that an argument names. An array names none, though NumPy would find that ours has one."""
+    """The dtype that an argument names. An array names none, though NumPy would find that ours has one; a class of
+    dtypes names the one that NumPy makes arrays of."""
+    if isinstance(given, type) and issubclass(given, numpy.dtype):
+        return numpy.empty(0, given).dtype
     return numpy.dtype(given if not isinstance(given, Handle) else given._meta_())
 
 
@@ -194,7 +197,7 @@ def to_host(x: Any, ours: list[Any], into: numpy.dtype[Any] | None = None) -> An
         if x._s_.buf is None and is_traced(x):
             return of_traced(x, ours)
         ours.append(x)
-        return x._host_()
+        return x._host_() if into is None else castable(x._host_(), into)
     if kind is list or kind is tuple:
         if not x or type(x[0]) in SCALARS and SCALARS.issuperset(map(type, x)):
             return x
@@ -219,6 +222,19 @@ def to_host(x: Any, ours: list[Any], into: numpy.dtype[Any] | None = None) -> An
     ):
         return through_array(x, ours, into)
     return x
+
+
+def castable(host: numpy.ndarray, dtype: numpy.dtype[Any]) -> numpy.ndarray:
+    """An array that is to be cast. NumPy makes texts and dates of arrays among objects that have no axes, where they
+    are its own: ours are sequences to it."""
+    if host.dtype.kind != "O" or dtype.kind not in "SUTMm":
+        return host
+    places = [i for i, v in enumerate(host.flat) if isinstance(v, Handle) and not v.shape]
+    if places:
+        host = host.copy()
+        for i in places:
+            host.flat[i] = host.flat[i]._host_()
+    return host
 
 
 def operands_to_host(x: Any, ours: list[Any]) -> Any:

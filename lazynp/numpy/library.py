@@ -23,7 +23,7 @@ from .arithmetic import in_memory_order
 from .array import ndarray, of_node, of_scalar
 from .host import PLAIN, at_hand
 from .layout import array_of
-from .record import cast_node, nodes_of
+from .record import cast_node, nodes_of, told
 from .recorded_ufuncs import stack_order
 
 
@@ -114,7 +114,7 @@ def recorded(call: Call, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if call.checks and not lenient and not node.trace:
         recorder.demand(node)
     if node.dtype is not None:
-        return shown(node, order, call.core)
+        return shown(told(node), order, call.core)
     return tuple([shown(n, order, call.core) for n in results(node)])
 
 

@@ -34,6 +34,7 @@ from .host import (
     bare,
     bind,
     by_engine,
+    castable,
     dtype_of,
     element,
     fresh,
@@ -53,6 +54,7 @@ from .layout import array_of, c_contiguous, laid, lies, settled, turned_to
 from .line_warnings import at_line
 from .overrides import has_hook, overriding
 from .reduce import by_host, plain
+from .renew import become
 from .supported import VERSION
 from .view_methods import own, reshape, view, view_by_host
 
@@ -132,7 +134,12 @@ def astype(
     self: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
     if copy is True:
-        value = speed.at_once(HOST_ASTYPE, self, (dtype, order, casting), NOTHING)
+        try:
+            value = speed.at_once(HOST_ASTYPE, self, (dtype, order, casting), NOTHING)
+        except ValueError:
+            if self.dtype.kind != "O":
+                raise
+            value = NotImplemented
         if value is not NotImplemented:
             return value
     order = SPELLED.get(order, order)
@@ -156,7 +163,8 @@ def astype(
     if self.dtype.kind == "c" and discards(self.dtype, numpy.dtype(unwrap(dtype))) and casting == "unsafe":
         value = cast_to_real(self._host_(), unwrap(dtype), order)
     else:
-        value = self._host_().astype(unwrap(dtype), order, casting, False, copy)
+        host: Any = castable(self._host_(), dtype_of(dtype))
+        value = host.astype(unwrap(dtype), order, casting, False, copy)
     if value is self._h_ and (type(self) is ndarray or subok):
         return self
     if value is not self._h_:
@@ -294,17 +302,19 @@ def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
     """`ndarray.resize`: what shares the memory is asked for where NumPy counts references."""
     with lock:
         h = self._writable_()
-        new = h.copy()
+        new = h.copy() if h.itemsize else self._pin_().view()  # a copy of texts without letters has room for one
     new.resize(*unwrap(shape), refcheck=refcheck)
     if new.size == h.size:
         self._set_shape(new.shape)
         return
+    if not h.itemsize:
+        become(self, new)
+        return
     whole = self._s_.buf
-    moves = h.dtype.itemsize > 0 and new.size != h.size
-    if moves and (self.base is not None or whole.base is not None or h.size != whole.size or not h.flags.c_contiguous):
+    if self.base is not None or whole.base is not None or h.size != whole.size or not h.flags.c_contiguous:
         raise ValueError("cannot resize this array: it does not own its data")
     seen = sys.getrefcount(self) > MINE or weakref.getweakrefcount(self)
-    if moves and refcheck and (seen or sys.getrefcount(self._s_) > 2):
+    if refcheck and (seen or sys.getrefcount(self._s_) > 2):
         raise ValueError(
             "cannot resize an array that references or is referenced\nby another array in this way.\n"
             "Use the np.resize function or refcheck=False."
@@ -408,7 +418,7 @@ def ufunc_or_defer(name: str, self: Any, other: Any, swapped: bool = False) -> A
     given = type(other) in PLAIN or isinstance(other, (numpy.ndarray, list, tuple)) or type(other) is ndarray
     if not given and not swapped and defers(self, other):
         return NotImplemented
-    return at_line(UFUNCS[name], *((other, self) if swapped else (self, other)))
+    return UFUNCS[name](*((other, self) if swapped else (self, other)))
 
 
 UFUNCS: dict[str, Any] = {}

@@ -12,7 +12,6 @@ import numpy._core._multiarray_umath as compiled  # type: ignore[import-not-foun
 from ..config import config
 from ..graph.node import Node
 from ..ops import contraction, elementwise, joining
-from ..ops.shape import broadcast_to
 from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of
 from . import methods, products, recorded_ufuncs, ufunc
@@ -131,7 +130,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
             node = as_node(made)
             if node is not None and recorded_ufuncs.recordable(out):
                 assign(out, node)
-                return out
+                return out if out.shape else made
     made = host_dot(a, b, out=out)
     return made if made.shape else made[()]
 
@@ -382,7 +381,7 @@ def recorded_copy(dst: Any, src: Any, casting: Any, where: Any) -> bool:
             )
             return mask is not None and assign_where(dst, mask, cast_where(mask, node, dst.dtype))
         node = cast_node(node, dst.dtype)
-        assign(dst, node if node.shape == shape and node.value is None else broadcast_to(node, shape=shape))
+        assign(dst, node)
         return True
 
 

@@ -128,6 +128,8 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         low, high = range
     if type(low) not in (int, float) or type(high) not in (int, float) or not -math.inf < low < high < math.inf:
         return NotImplemented
+    if not high - low > 1e-15 * bins * max(abs(low), abs(high)):
+        return NotImplemented  # edges may coincide
     edges = linspace(low, high, bins + 1)
     if edges is NotImplemented:
         return edges

@@ -144,10 +144,10 @@ def by(host: Callable[..., Any], place: int | None = None) -> Callable[..., Any]
 
 def apply(op: Op, *inputs: Any, **params: Any) -> Any:
     """The array that an op gives on handles and scalars, which the engine must know how to compute with."""
-    nodes = as_nodes(inputs)
+    nodes = nodes_of(inputs)
     if nodes is None:
         raise TypeError(f"{op.name}: not an operand of the engine")
-    return of_node(op(*nodes, **params))
+    return of_node(told(op(*nodes, **params)))
 
 
 def cast_node(node: Node, dtype: numpy.dtype[Any]) -> Node:

@@ -21,7 +21,7 @@ from ..ops.elementwise import cast, convert
 from ..ops.elementwise import where as select
 from ..ops.joining import stack
 from ..ops.promotion import is_inexact
-from ..ops.shape import broadcast_to, reshape, set_, slice_, whole
+from ..ops.shape import reshape, set_, slice_, whole
 from ..ops.ufuncs import ufuncs
 from . import draws
 from .arithmetic import assign, dummy
@@ -148,7 +148,7 @@ def written(out: Any, node: Node) -> Any:
     if not recordable(out):
         raise TracedArgumentError("a write into an array whose memory NumPy has a view of")
     node = cast_node(node, out.dtype)
-    assign(out, node if node.shape == out.shape and node.value is None else broadcast_to(node, shape=out.shape))
+    assign(out, node)
     return out
 
 
@@ -247,7 +247,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     else:
         new = fitted(new, region.shape)
     if region is base:
-        assign(x, new if new.shape == base.shape and new.value is None else broadcast_to(new, shape=base.shape))
+        assign(x, new)
     else:
         assign(x, set_(base, new, key=view))
 

@@ -176,6 +176,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             if any(o is Ellipsis for o in outs):
                 numpy.add(0, 0, ...)  # NumPy's error, in the words of its version
             args = args[: self.nin]
+            if self.host in (numpy.maximum, numpy.minimum):
+                as_line(self.host, 0, 0, numpy.empty((), int))  # NumPy 2.4 and later warn of an `out` by position
             if any(o is not None for o in outs):
                 kwargs = {**kwargs, "out": outs}
         elif method is None and len(args) < self.nin:
