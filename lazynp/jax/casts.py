@@ -11,10 +11,16 @@ from ..ops import elementwise as e
 from ..ops.elementwise import convert, where
 from .array import cast_node
 from .dtypes import FLOAT32, KIND_OF, SMALL_INTS, SMALL_UINTS, iinfo
+from .shown_primitives import one_equation
 
 NARROW = {*SMALL_INTS.values(), *SMALL_UINTS.values()}
 
 
+def cast_params(out: Node) -> dict[str, Any]:
+    return {"new_dtype": out.dtype, "weak_type": out.weak, "sharding": None}
+
+
+@one_equation("convert_element_type", cast_params)
 def astype_node(x: Node, dtype: np.dtype[Any]) -> Node:
     """A cast as XLA does it: floats to integers by truncation, to the nearest limit where they do not fit, NaN to 0."""
     kind = KIND_OF.get(x.dtype, "?")

@@ -28,6 +28,8 @@ from .linear_util import WrappedFun, wrap_init
 Fun = Callable[..., Any]
 Params = Callable[[ClosedJaxpr], dict[str, Any]]
 CALLS = (called, custom)
+ALONE: set[str] = set()
+"""Names of calls that are shown without the graph of what they call: see `shown_primitives`."""
 
 
 class Checkpointed(Recompute):
@@ -106,7 +108,7 @@ def inner_of(n: Node) -> Inner:
         operands, function = list(n.inputs[count:]), call.function
         if function is None:
             operands, function = between(n.inputs[:count], operands)
-        params = params_of_shard_map if call.name == "shard_map" else params_of_call
+        params = PARAMS.get(call.name, params_of_alone if call.name in ALONE else params_of_call)
         return Inner(call.name, operands, function, functools.partial(params, call.params))
     rule, hidden, count = n.static
     user = plain_rule(rule)
@@ -136,6 +138,13 @@ def params_of_call(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]
 
 def params_of_shard_map(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
     return {"jaxpr": jaxpr.jaxpr, **params}
+
+
+def params_of_alone(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
+    return params
+
+
+PARAMS = {"shard_map": params_of_shard_map}
 
 
 def params_of_checkpoint(rule: Checkpointed, jaxpr: ClosedJaxpr) -> dict[str, Any]:

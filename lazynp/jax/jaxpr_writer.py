@@ -22,7 +22,7 @@ from ..ops.callback import callback
 from ..ops.control import together
 from ..ops.elementwise import cast, weak_cast
 from ..ops.promotion import is_inexact
-from ..ops.shape import reshape
+from ..ops.shape import reshape, transpose
 from ..ops.tags import called, sums
 from ..runtime.execute import boundary
 from ..speed import calls
@@ -135,7 +135,8 @@ class Writer:
         weakened = (
             n.op is weak_cast and n.inputs[0].dtype == n.dtype
         )  # of JAX's operations the result is weak by itself
-        if weakened or n.op is reshape and n.inputs[0].shape == n.shape:
+        unmoved = n.op is transpose and n.static[0] == tuple(range(n.ndim))
+        if weakened or unmoved or n.op is reshape and n.inputs[0].shape == n.shape:
             self.known[n] = operands[0]
             return
         if n.op in (cast, weak_cast) and isinstance(operands[0], Literal):

@@ -185,6 +185,7 @@ def scatter_steps(node: Node, *, mode: str, **params: Any) -> list[Step]:
 
 STEPS: dict[str, Callable[..., list[Step]]] = {
     "arange": arange_steps,
+    "bitcast": lambda n, *, dtype: [Step("bitcast_convert_type", {"new_dtype": n.dtype})],
     "broadcast_to": spread_steps,
     "callback": lambda n, *, call: [Step("debug_callback" if call.differentiable else call.name, {})],
     "cast": cast_steps,
@@ -192,8 +193,10 @@ STEPS: dict[str, Callable[..., list[Step]]] = {
     "dynamic_slice": lambda n, *, sizes: [Step("dynamic_slice", {"slice_sizes": tuple(sizes)})],
     "concatenate": lambda n, *, axis: [Step("concatenate", {"dimension": axis})],
     "matmul": product_steps,
+    "isnan": lambda n: [Step("ne", {})],
     "power": power_steps,
     "reshape": reshape_steps,
+    "rint": lambda n: [Step("round", {"rounding_method": TO_NEAREST_EVEN})],
     "scan": scan_steps,
     "scatter": scatter_steps,
     "slice": slice_steps,
@@ -202,6 +205,7 @@ STEPS: dict[str, Callable[..., list[Step]]] = {
     "weak_cast": cast_steps,
     "while": while_steps,
 }
+TO_NEAREST_EVEN = 1  # `lax.RoundingMethod`
 ROUNDED = ["cbrt", "cos", "exp", "exp2", "expm1", "log", "log1p", "logistic", "rsqrt", "sin", "sqrt", "tan", "tanh"]
 USUAL: dict[str, dict[str, Any]] = {
     **{name: {"accuracy": None} for name in ROUNDED},
@@ -248,6 +252,8 @@ def operands_of(node: Node) -> list[Node]:
         return inputs[node.static[1] :]
     if node.op.name == "callback" and node.static[0].ordered:
         return inputs[1:]
+    if node.op.name == "isnan":
+        return inputs * 2
     if node.op.name == "broadcast_to":
         return [source_of_spread(node)[0]]
     if node.op.name == "power" and steps_of(node)[0].name == "integer_pow":

@@ -22,6 +22,16 @@ SAME_TEXT: dict[str, Program] = {
     "product": lambda j: (lambda x, y: j.numpy.sin(x) @ y, (ONES, ONES.T)),
     "matrix and vector": lambda j: (lambda x, y: x @ y, (ONES, np.ones(3, "f4"))),
     "stacks": lambda j: (lambda x, y: x @ y, (np.ones((5, 2, 3), "f4"), np.ones((5, 3, 4), "f4"))),
+    "several operations of ours": lambda j: (
+        lambda x: (j.lax.logistic(x), j.lax.rsqrt(x), x.astype(int), j.numpy.sign(x), j.lax.sign(x), j.numpy.isnan(x)),
+        (VECTOR,),
+    ),
+    "the same, mapped": lambda j: (j.vmap(lambda x: j.nn.silu(x) + j.lax.convert_element_type(x, "int8")), (ONES,)),
+    "other names": lambda j: (
+        lambda x: (j.lax.bitcast_convert_type(x, "int32"), j.lax.round(x, j.lax.RoundingMethod(1)), x.T),
+        (VECTOR,),
+    ),
+    "a barrier": lambda j: (j.lax.optimization_barrier, (VECTOR,)),
     "power and sum": lambda j: (lambda x: j.numpy.sum(x**2), (VECTOR,)),
     "sum along an axis": lambda j: (lambda x: x.sum(axis=1), (ONES,)),
     "maximum": lambda j: (lambda x: j.numpy.concatenate([x, x]).max(), (VECTOR,)),

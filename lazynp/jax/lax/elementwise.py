@@ -19,6 +19,7 @@ from ..at_once import apply, by_signed_bits
 from ..dtypes import KIND_OF
 from ..extrema import maximum, minimum
 from ..powers import power_node
+from ..shown_primitives import one_equation
 from .call import argument, arguments, check_kinds, dtype_of, nary, public, spread, weak_if_all, widened
 
 NUMBER, INEXACT, BITS, ANY, REAL = "ifc", "fc", "ib", "ifcb", "ifb"
@@ -68,6 +69,7 @@ def power(x: Node, y: Node) -> Node:
     return power_node(x, e.convert(y, x.dtype) if y.dtype != x.dtype else y)
 
 
+@one_equation("sign")
 def sign(x: Node) -> Node:
     """A zero keeps its sign. Of complex numbers, too, it has no derivative but zero, as in JAX."""
     out = stop_gradient(e.sign(x)) if x.dtype.kind == "c" else e.sign(x)
@@ -84,6 +86,7 @@ def away(x: Node) -> Node:
     return where(half, e.add(whole, e.copysign(scalar(1, x), x)), whole)
 
 
+@one_equation("logistic", lambda out: {"accuracy": None})
 def logistic(x: Node) -> Node:
     """1 / (1 + exp(-x)), from exp(-|x|), which does not overflow."""
     one = scalar(1, x)
@@ -94,6 +97,7 @@ def logistic(x: Node) -> Node:
     return where(e.greater_equal(x, scalar(0, x)), e.divide(one, total), e.divide(small, total))
 
 
+@one_equation("rsqrt", lambda out: {"accuracy": None})
 def rsqrt(x: Node) -> Node:
     return e.divide(scalar(1, x), t.sqrt(x))
 

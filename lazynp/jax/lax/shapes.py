@@ -26,6 +26,7 @@ from ..at_once import apply
 from ..casts import astype_node
 from ..dtypes import KIND_OF, SCALARS, canonical, check_real, dtype_and_weak, is_extended
 from ..numpy.creation import keys
+from ..shown_primitives import one_equation
 from .call import (
     argument,
     arguments,
@@ -417,10 +418,15 @@ def choose(number: Node, *cases: Node) -> Node:
 # What says something to a compiler only.
 
 
+@one_equation("optimization_barrier")
+def barrier(n: Node) -> Node:
+    return tags.alias(n) if n.trace else n
+
+
 @public
 def optimization_barrier(operand: Any, /) -> Any:
     """The operand: nothing is moved across."""
-    return tree_map(lambda x: apply(lambda n: tags.alias(n) if n.trace else n, as_node(x)), operand)
+    return tree_map(lambda x: apply(barrier, as_node(x)), operand)
 
 
 @public

@@ -18,6 +18,7 @@ from ...ops.tags import stop_gradient
 from ..at_once import AS_STORED
 from ..dtypes import INT32, KIND_OF, float_dtype
 from ..powers import power_node
+from ..shown_primitives import one_equation
 
 BOOL = np.dtype(bool)
 LN2 = float(np.log(2.0))
@@ -35,6 +36,7 @@ def constant(value: Any) -> Callable[[Node], Node]:
 # What differs from NumPy's ufunc of that name.
 
 
+@one_equation("sign")
 def sign(x: Node) -> Node:
     """A zero keeps its sign."""
     return where(e.equal(x, scalar(0, x)), stop_gradient(x), e.sign(x)) if x.dtype.kind == "f" else e.sign(x)
