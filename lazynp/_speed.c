@@ -1803,12 +1803,13 @@ static int keeps_strides(PyArrayObject *array)
 
 /* Not of one that warns when it is written to, whose buffer is read-only, nor of one whose strides are made anew, as they
  * are where there are no elements, nor of records and raw bytes, whose names, padding and titles get lost, nor of a
- * dtype's metadata: NumPy is to get those from `__array__`. `attributes.py: buffer_says_all`. */
+ * dtype's metadata, nor of dtypes that no protocol names: NumPy is to get those from `__array__`.
+ * `attributes.py: buffer_says_all`. */
 static int buffer_says_all(PyArrayObject *array)
 {
     PyArray_Descr *dtype = PyArray_DESCR(array);
     return PyArray_NBYTES(array) != 0 && !((unsigned)PyArray_FLAGS(array) & WARNS_ON_WRITE) && dtype->type_num != NPY_VOID
-           && !PyDataType_METADATA(dtype) && keeps_strides(array);
+           && dtype->kind != 'T' && dtype->type_num < NPY_USERDEF && !PyDataType_METADATA(dtype) && keeps_strides(array);
 }
 
 /* NumPy drops what is raised while it asks for a buffer: that is kept for when it asks for `__array__`. Here, since a

@@ -906,6 +906,20 @@ log(x[0], x.astype(float), x.astype("M8[s]"))
 # classes of dtypes
 for c in (np.dtypes.Float32DType, np.dtypes.StrDType, np.dtypes.StringDType, np.dtypes.Int8DType):
     log(np.empty_like(np.ones(3), dtype=c).dtype, np.zeros_like(np.ones(3), dtype=c), np.ones(2, "f8").astype(c))
+
+# lists that are too deep, and places beyond the last number
+for depth in (62, 63, 64):
+    nested = np.ones((1, 1))
+    for _ in range(depth):
+        nested = [nested]
+    e(lambda: np.array(nested, dtype=float).ndim)
+e(np.histogramdd, np.ones((1, 10)), 2**10)
+e(np.ravel_multi_index, [np.array([1])] * 10, (2**10,) * 10)
+
+# the array interface of what no protocol names, for who asks for it
+for x in (np.array(["ab", "c"], np.dtypes.StringDType()), np.array([None, 1]), np.array(["ab"]), np.zeros(2, "i4,f4")):
+    log(x.__array_interface__["typestr"], x.__array_interface__["shape"], hasattr(x, "__array_struct__"))
+    log(numpy.asarray(x).dtype, numpy.array([x]).tolist(), numpy.array(x).tolist())
 """
 
 # Calls that write into what they are given, mostly by place.

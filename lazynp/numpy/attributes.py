@@ -168,12 +168,11 @@ def set_data(self: Any, value: Any) -> None:
 
 
 def array_interface(self: Any) -> Any:
-    """The array interface; absent for dtypes that it cannot name, so that NumPy asks `__array__` instead."""
-    dtype = self.dtype
+    """The array interface; absent for NumPy where it does not say all, so that NumPy asks `__array__` instead."""
     refused = asked_for_array(self, "__array_interface__")
     if native is not None:
         native.forget_refused()  # NumPy asks for this one last
-    if refused or dtype.num >= USER_DTYPES or dtype.kind == "T":
+    if refused:
         raise AttributeError("__array_interface__")
     return self._pin_(shared=True).__array_interface__
 
@@ -186,8 +185,10 @@ class Swallowed:
 
 
 def array_struct(self: Any) -> Any:
-    """The same for C: NumPy takes an item's bytes for its characters there."""
-    if asked_for_array(self, "__array_struct__") or self.dtype.kind not in "biufc" or self.dtype.num >= USER_DTYPES:
+    """The same for C, which knows no units of dates. Without a buffer NumPy would take an item's bytes for its
+    characters."""
+    unnamed = self.dtype.kind in "mM" or native is None and self.dtype.kind not in "biufc"
+    if asked_for_array(self, "__array_struct__") or unnamed:
         raise AttributeError("__array_struct__")
     error, Swallowed.error = Swallowed.error, None
     if error is not None:
@@ -209,8 +210,11 @@ def only_array_tells(self: Any) -> bool:
 def buffer_says_all(h: numpy.ndarray) -> bool:
     """Not of memory that warns when it is written to (`broadcast_arrays`), whose buffer is read-only, nor of an array
     whose strides are made anew, as they are where there are no elements, nor of records and raw bytes, whose names,
-    padding and titles get lost, nor of a dtype's metadata. `_speed.c` has the same."""
-    if h.nbytes == 0 or h.flags.num & WARNS_ON_WRITE or h.dtype.kind == "V" or h.dtype.metadata is not None:
+    padding and titles get lost, nor of a dtype's metadata, nor of dtypes that no protocol names. `_speed.c` has the
+    same."""
+    if h.nbytes == 0 or h.flags.num & WARNS_ON_WRITE or h.dtype.kind in "VT" or h.dtype.metadata is not None:
+        return False
+    if h.dtype.num >= USER_DTYPES:
         return False
     return not h.flags.forc or keeps_strides(h)
 

@@ -208,12 +208,14 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: A
             return NotImplemented
     if mode != "raise" and (0 in sizes or not all([numpy.can_cast(n.dtype, INTP) for n in nodes])):
         return NotImplemented
+    if math.prod(sizes) >= 1 << 62:
+        return NotImplemented
     pairs = [(within(cast_node(n, INTP), size, mode), size) for n, size in zip(nodes, sizes)]
     out, step = None, 1
     for node, n in pairs[::-1] if order == "C" else pairs:
         part = elementwise.multiply(node, numpy.intp(step)) if step != 1 else node
         out, step = part if out is None else elementwise.add(part, out), step * n
-    return array_of(out) if step < 1 << 62 and out is not None and out.shape else NotImplemented
+    return array_of(out) if out is not None and out.shape else NotImplemented
 
 
 def within(node: Node, n: int, mode: str) -> Node:

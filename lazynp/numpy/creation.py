@@ -45,7 +45,7 @@ from .host import (
 )
 from .layout import array_of, lies
 from .line_warnings import at_line
-from .record import as_node, cast_node
+from .record import MOST_AXES, as_node, cast_node
 
 COPY_MODES = numpy._globals._CopyMode
 
@@ -193,7 +193,7 @@ def stacked(given: Any, dtype: Any, ndmin: int) -> Any:
         return NotImplemented
     node = joined(given)
     target = None if node is None or dtype is None else dtype_of(dtype)
-    if node is None or target is not None and not is_native(target):
+    if node is None or node.ndim > MOST_AXES or target is not None and not is_native(target):
         return NotImplemented
     if target is not None and len(arrays) < len(leaves) and not numpy.can_cast(node.dtype, target):
         return NotImplemented  # numbers have to fit
