@@ -117,6 +117,7 @@ from .explicit_axes import reshard
 from .gradient_refs import ad
 from .installed import install
 from .jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
+from .jitting import jit
 from .mapping import shard_map, smap
 from .names import clear_caches, ensure_compile_time_eval, named_call, named_scope, typeof, vmap
 from .per_device import pmap
@@ -125,7 +126,6 @@ from .ref import Ref, empty_ref, free_ref, freeze, new_ref
 from .sharding import NamedSharding, Shard, make_mesh, set_mesh
 from .sharding import PartitionSpec as P
 from .slices import ds
-from .stages import jit
 from .version import __version__, __version_info__
 
 _close_doors(__name__)

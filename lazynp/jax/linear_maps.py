@@ -33,8 +33,8 @@ from .gradient_refs import given_to
 from .jaxpr import ShapeDtypeStruct, eval_shape
 from .jaxpr_types import Jaxpr
 from .jaxpr_writer import jaxpr_of
+from .jitting import jit
 from .spreading import state as spreading
-from .stages import jit
 from .tree_util import PyTreeDef, register_pytree_node
 
 Fun = Callable[..., Any]

@@ -15,10 +15,11 @@ from .array import as_node, door, wrap
 from .assembling import from_local, local_part
 from .devices import check_backend, everything, process_index
 from .jit_places import split_alike
+from .jitting import check_apart
 from .mapping import fresh, shard_map
 from .sharding import IndivisibleError, Mesh, NamedSharding, PartitionSpec
 from .spreading import sharding_at, state
-from .stages import PjitFunction, check_apart
+from .stages import PjitFunction
 from .tree_util import prefix_errors
 
 PMAP_AXIS = "_internal_pmap_axis_name"

@@ -416,6 +416,17 @@ class Passing:
         self.jitted = make(inner, Static(later[0], static.names, later[1], static.donate_names))
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self._pass_on(args, kwargs, self.jitted)
+
+    def traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The function as it was traced for these arguments, a `Referring`. What the references hold is what it was."""
+
+        def trace(values: list[Any], *args: Any, **kwargs: Any) -> Any:
+            return self.jitted.trace(values, *args, **kwargs), [None] * len(values)  # type: ignore[attr-defined]
+
+        return Referring(self._pass_on(args, kwargs, trace), self)
+
+    def _pass_on(self, args: tuple[Any, ...], kwargs: dict[str, Any], call: Fun) -> Any:
         names = [
             n for n, x in zip(leaf_names(self.fun, args, kwargs), flatten((args, kwargs))[0]) if isinstance(x, Ref)
         ]
@@ -425,12 +436,42 @@ class Passing:
             self.captured = refs[len(own) :]
             before, self.refs, self.own = (self.refs, self.own), refs, len(own)
             try:
-                return self.jitted(values, *args, **kwargs)
+                return call(values, *args, **kwargs)
             finally:
                 self.refs, self.own = before
 
         called = f"{name_of(self.fun)}{place_of(self.fun)} for jit"
         return passing_on(run, [*own, *self.captured], called, names)
+
+
+class Referring:
+    """A stage of a function that uses references: traced, lowered or compiled. What it says of arguments and results
+    is of the function that takes what the references hold first, and gives it last."""
+
+    def __init__(self, stage: Any, passing: Passing) -> None:
+        self.stage, self.passing = stage, passing
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.stage, name)
+
+    @property
+    def out_info(self) -> Any:
+        """Types of the result."""
+        return self.stage.out_info[0]
+
+    def lower(self, **options: Any) -> Referring:
+        """The next stage."""
+        return Referring(self.stage.lower(**options), self.passing)
+
+    def compile(self, compiler_options: Any = None) -> Referring:
+        """Have all kernels compiled, and wait for them."""
+        return Referring(self.stage.compile(compiler_options), self.passing)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run what was compiled. Raises TypeError for other types than it was compiled for."""
+        return self.passing._pass_on(args, kwargs, self.stage)
 
 
 def passed_on(plain: Fun, fun: Fun, make: Callable[[Fun, Static], Fun], static: Static) -> Fun:

@@ -1,25 +1,21 @@
-"""`jax.jit`, and the stages on the way from a function to what runs: `f.trace(...).lower().compile()`."""
+"""Jitted functions, and the stages on the way from a function to what runs: `f.trace(...).lower().compile()`."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import inspect
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..api.jit import Call, Entry, Jit
-from ..api.jit import jit as make_jit
 from ..api.trace import stack
 from ..config import config
-from ..doors import through
 from ..graph.node import Node
 from ..graph.show import show
 from ..graph.walk import toposort
-from ..runtime import jit_calls
 from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of
 from ..tree import flatten, map, unflatten
@@ -30,14 +26,13 @@ from .compiled_calls import check_lies, check_orders, check_types, mismatch
 from .config import flags
 from .constraints import over_mesh_of
 from .costs import CompiledMemoryStats, costs, memory_of
-from .devices import Device, check_backend, everything, own, several
+from .devices import Device, everything, several
 from .jaxpr import node_of, sharding_of_type, structs
 from .jaxpr_types import ClosedJaxpr
 from .jaxpr_writer import closed, to_be_shown
 from .jit_places import (
     check_arguments,
     check_order,
-    check_places,
     check_some_devices,
     given,
     in_place_of,
@@ -59,7 +54,6 @@ from .placed import Placed, Shown, check_there, keep_graph, traced_along
 from .placement import in_order, is_where, placed
 from .references import Passing, Touched, among
 from .sharding import NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, default_sharding
-from .specs import Unspecified
 from .spreading import assignment, known, refuse_devices, sharding_at
 from .spreading import state as spreading
 from .tree_util import PyTreeDef
@@ -389,11 +383,15 @@ class PjitFunction(Shown):
         try:
             return self._call_arrays(args, kwargs)
         except (Touched, TypeError) as error:
-            if isinstance(error, TypeError) and not among((args, kwargs)):
-                raise
+            return self._pass_references(error, args, kwargs)(args, kwargs)
+
+    def _pass_references(self, error: Exception, args: Any, kwargs: Any) -> Passing:
+        """What calls go through after this error. Raises it where it has nothing to do with references."""
+        if isinstance(error, TypeError) and not among((args, kwargs)):
+            raise error
         make = functools.partial(WithReferences, door=self._door)
         self._passing = Passing(self._fun, lambda fun, static: make(fun, static=static), self._static)
-        return self._passing(args, kwargs)
+        return self._passing
 
     def _call_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any], compiled: bool = False) -> Any:
         """A call without mutable references. `compiled`: how arguments lie in memory was looked at."""
@@ -529,7 +527,15 @@ class PjitFunction(Shown):
         return inspect.signature(self._fun)
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
-        """Trace it for these arguments, arrays or `ShapeDtypeStruct`s."""
+        """Trace it for these arguments, arrays, `ShapeDtypeStruct`s or references."""
+        if self._passing is not None:
+            return self._passing.traced(args, kwargs)
+        try:
+            return self._trace_arrays(args, kwargs)
+        except (Touched, TypeError) as error:
+            return self._pass_references(error, args, kwargs).traced(args, kwargs)
+
+    def _trace_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
         call = self._take_apart(args, kwargs, node_of)
         plain = self._plain_entry(call) if several() else self._entry(call)
         if plain is not None:
@@ -540,6 +546,8 @@ class PjitFunction(Shown):
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace it for these arguments, and lower it. Raises ValueError for an argument that cannot lie as it says."""
         traced = self.trace(*args, **kwargs)
+        if self._passing is not None:
+            return traced.lower()
         names = leaf_names(self._fun, args, kwargs) if self._in is not None else []
         check_arguments(traced._call, self._in if several() else None, names)
         return traced.lower()
@@ -558,78 +566,8 @@ class WithReferences(PjitFunction):
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self._call_arrays(args, kwargs)
 
-
-def check_apart(static: Any) -> None:
-    """Raise ValueError where an argument is static and donated."""
-    for name, long, fixed, gone in (
-        ("argnames", "Argument names", static.names, static.donate_names),
-        ("argnums", "Argument numbers", static.nums, static.donate_nums),
-    ):
-        both = set(fixed) & set(gone)
-        if both:
-            raise ValueError(
-                f"static_{name} and donate_{name} cannot intersect. {long} {both} appear in both static_{name} and "
-                f"donate_{name}"
-            )
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        return self._trace_arrays(args, kwargs)
 
 
-UNSAID: Any = Unspecified()
-
-
-def jit_on_devices(
-    fun: Any = UNSAID,
-    /,
-    *,
-    in_shardings: Any = None,
-    out_shardings: Any = None,
-    device: Any = None,
-    backend: str | None = None,
-    make: type[PjitFunction] = PjitFunction,
-    **options: Any,
-) -> Any:
-    """`api.jit.jit`, of functions whose arguments and results lie on devices as the shardings say.
-
-    These are a sharding, a PartitionSpec over the default mesh or None for each array, or prefixes of their trees.
-    Where a `device` is given, all of them lie there; `backend` is the name of its platform.
-
-    Raises: TypeError for what is no function; ValueError for a device or a backend beside the other or shardings.
-    """
-    if device is not None or backend is not None:
-        text = "The backend and device arguments of jit are deprecated: place the arguments with jax.device_put."
-        warnings.warn(text, DeprecationWarning, stacklevel=3)
-    if device is not None and backend is not None:
-        raise ValueError(f"can't specify both a device and a backend for jit, got {device=} and {backend=}")
-    for name, where in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
-        if where is not None and (device is not None or backend is not None):
-            raise ValueError(f"If backend or device is specified on jit, then {name} should not be specified.")
-    check_backend(backend)
-    if fun is UNSAID:
-        shardings = {"in_shardings": in_shardings, "out_shardings": out_shardings}
-        return functools.partial(jit_on_devices, **shardings, device=device, backend=backend, make=make, **options)
-    if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun}")
-    if any(isinstance(options.get(k), int) for k in ("static_argnames", "donate_argnames")):
-        raise TypeError("'int' object is not iterable")
-    made = make_jit(fun, make=make, **options)
-    check_apart(made._static)
-    device = own()[0] if backend is not None else device
-    made._device, made._keep_unused = device if several() else None, bool(options.get("keep_unused"))
-    made._inline = bool(options.get("inline"))
-    if (for_compiler := options.get("compiler_options")) is not None:
-        made._options = dict(for_compiler.items())
-    if isinstance(in_shardings, list):  # stands for the tuple of arguments
-        in_shardings = tuple(in_shardings)
-    made._in, made._out = check_places(in_shardings, "in_shardings"), check_places(out_shardings, "out_shardings")
-    return made
-
-
-def signature_of_jit() -> inspect.Signature:
-    """`jit`'s, with all its parameters by name."""
-    first, *others = inspect.signature(make_jit).parameters.values()
-    return inspect.Signature([first.replace(default=UNSAID), *others])
-
-
-jit_on_devices.__signature__ = signature_of_jit()  # type: ignore[attr-defined]
-jit_calls.bind(Array, flags)
-jit = through(jit_on_devices, door)
 Wrapped = PjitFunction

@@ -307,3 +307,28 @@ def test_a_rule_in_a_differentiated_loop_leaves_no_traced_value(jitted: bool) ->
         with pytest.raises(TypeError):
             (j.jit(j.grad(loop)) if jitted else j.grad(loop))(j.numpy.float32(1))
         assert float(ref[...]) == 0
+
+
+def compiled_ahead(j: Any) -> Any:
+    """Functions that were compiled with references, as arguments and from outside, and are called with others."""
+    first, second = j.new_ref(j.numpy.zeros(3)), j.new_ref(j.numpy.ones(3))
+
+    def write(r: Any, x: Any) -> Any:
+        r[0] = x
+        return {"twice": r[...] * 2}
+
+    lowered = j.jit(write).lower(first, 2.0)
+    compiled, untouched = lowered.compile(), first[...]
+    found = [compiled(first, 3.0)["twice"], compiled(second, 4.0)["twice"]]
+    add = j.jit(lambda x: first[0] + x)
+    reading = add.lower(1.0).compile()
+    found.append(reading(2.0))
+    first[0] = 10.0
+    for wrong in ((second, ROW), (j.new_ref(j.numpy.ones(2)), 1.0)):
+        with pytest.raises(TypeError):
+            compiled(*wrong)
+    return untouched, found, reading(2.0), add(3.0), first[...], second[...], j.jit(write).trace(first, 1.0).fun_name
+
+
+def test_references_are_taken_by_what_was_compiled() -> None:
+    assert disagreement("ahead", *[outcome(lambda j=j: compiled_ahead(j)) for j in (jax, lazynp.jax)]) is None

@@ -21,9 +21,9 @@ from ..array import Array, as_node
 from ..config import default_matmul_precision
 from ..derivatives import closure_convert, custom_vjp, vjp
 from ..flatten_util import ravel_pytree
+from ..jitting import jit
 from ..lax.control import fori_loop, scan, while_loop
 from ..names import vmap
-from ..stages import jit
 from ..tree_util import tree_leaves, tree_map
 
 __all__ = [

@@ -7,11 +7,12 @@ from typing import Any
 
 from ...tree import flatten, unflatten
 from ..jit_places import check_places
+from ..jitting import jit
 from ..mesh import NONE, Mesh, Setting
 from ..placement import is_where, no_mesh
 from ..sharding import NamedSharding, PartitionSpec, current
 from ..specs import UNSPECIFIED
-from ..stages import PjitFunction, Traced, jit
+from ..stages import PjitFunction, Traced
 
 __all__ = ["pjit"]
 

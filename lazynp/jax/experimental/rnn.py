@@ -16,10 +16,10 @@ from ...tracebacks import bound_all as _bound_all
 from .. import numpy as jnp
 from .. import random
 from ..array import Array
+from ..jitting import jit
 from ..lax.control import scan
 from ..names import vmap
 from ..nn import sigmoid
-from ..stages import jit
 
 __all__ = [
     "get_num_params_in_lstm",
