@@ -128,7 +128,7 @@ def array(
     except TracedArgumentError:
         return on_traced("array", numpy.array, (object, dtype), {"copy": copy, "ndmin": ndmin})
     if dtype is not None and isinstance(host, numpy.ndarray):
-        host = castable(host, dtype_of(dtype))
+        host = castable(host, dtype)
     more = {} if ndmax is None else {"ndmax": ndmax}
     if dtype is not None and copy is not False and isinstance(host, numpy.ndarray) and host.dtype.kind == "c":
         whole, host = host, real_of(host, dtype_of(dtype))

@@ -224,10 +224,10 @@ def to_host(x: Any, ours: list[Any], into: numpy.dtype[Any] | None = None) -> An
     return x
 
 
-def castable(host: numpy.ndarray, dtype: numpy.dtype[Any]) -> numpy.ndarray:
+def castable(host: numpy.ndarray, dtype: Any) -> numpy.ndarray:
     """An array that is to be cast. NumPy makes texts and dates of arrays among objects that have no axes, where they
     are its own: ours are sequences to it."""
-    if host.dtype.kind != "O" or dtype.kind not in "SUTMm":
+    if host.dtype.kind != "O" or dtype_of(dtype).kind not in "SUTMm":
         return host
     places = [i for i, v in enumerate(host.flat) if isinstance(v, Handle) and not v.shape]
     if places:

@@ -163,7 +163,7 @@ def astype(
     if self.dtype.kind == "c" and discards(self.dtype, numpy.dtype(unwrap(dtype))) and casting == "unsafe":
         value = cast_to_real(self._host_(), unwrap(dtype), order)
     else:
-        host: Any = castable(self._host_(), dtype_of(dtype))
+        host: Any = castable(self._host_(), dtype)
         value = host.astype(unwrap(dtype), order, casting, False, copy)
     if value is self._h_ and (type(self) is ndarray or subok):
         return self
