@@ -399,7 +399,7 @@ PLANS: dict[str, PlanRule] = {
     **dict.fromkeys(("key_data", "key_wrap"), words_of_keys),
     **dict.fromkeys(("matmul", "vecdot", "matvec", "vecmat"), product),
     **dict.fromkeys(("argmax", "argmin"), chosen),
-    **dict.fromkeys(("sort", "argsort", "fft", "ifft"), along),
+    **dict.fromkeys(("sort", "argsort", "arglargest", "fft", "ifft"), along),
     **dict.fromkeys([f"{f}.accumulate" for f in ("add", "multiply", "maximum", "minimum", "logaddexp")], along),
     **dict.fromkeys(("erf", "erfc", "erf_inv", "lgamma", "digamma", "polygamma", "zeta", "igamma"), elementwise),
     **dict.fromkeys(("igammac", "betainc", "bessel_i0e", "bessel_i1e"), elementwise),

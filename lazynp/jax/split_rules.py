@@ -508,6 +508,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys((*FACTORS, "triangular_or_nan"), of_matrices),
     "sort": along_axis,
     "argsort": along_axis,
+    "arglargest": along_axis,
     "scatter": first,
     "dynamic_update_slice": updated,
     **dict.fromkeys(("erf", "erfc", "erf_inv", "lgamma", "digamma"), first),

@@ -1,4 +1,4 @@
-"""Order: sort, argsort, partition, argpartition, searchsorted."""
+"""Order: sort, argsort, arglargest, partition, argpartition, searchsorted."""
 
 from __future__ import annotations
 
@@ -40,6 +40,17 @@ argsort = Op(
     static=("axis", "kind"),
 )
 argsort.batch = axis_batch(argsort)
+
+
+arglargest = Op(
+    "arglargest",
+    LIBRARY,
+    lambda x, *, axis, k: Aval((*x.shape[:axis], k, *x.shape[axis + 1 :]), INTP),
+    lambda xp, x, *, axis, k: xp.largest_of_lines(x, axis, k),
+    static=("axis", "k"),
+    doc="Where the k largest elements along an axis stand, the largest first, of equals the first ones first.",
+)
+arglargest.batch = axis_batch(arglargest)
 
 
 def check_kth(x: Aval, axis: int, kth: tuple[int, ...]) -> None:

@@ -183,6 +183,28 @@ def order_of_lines(x: Array, axis: int, kind: Any) -> Array:
     return along(call, x, axis, np.shape(x), INTP)
 
 
+FEW = 8  # a partition is worth it if no more than one of so many is wanted
+
+
+def largest_of_lines(x: Array, axis: int, k: int) -> Array:
+    """Where the k largest elements of each line stand, the largest first, of equals the first ones first."""
+
+    def call(lines: Array, out: Array) -> None:
+        lines, out = np.moveaxis(lines, axis, -1), np.moveaxis(out, axis, -1)
+        n = lines.shape[-1]
+        if n < LONG_LINE or FEW * k > n or k == 0:
+            out[...] = n - 1 - np.argsort(lines[..., ::-1], axis=-1, kind="stable")[..., ::-1][..., :k]
+            return
+        for i in np.ndindex(*lines.shape[:-1]):
+            line = lines[i]
+            found = np.flatnonzero(~(line < np.partition(line, n - k)[n - k]))
+            order = np.argsort(line[found[::-1]], kind="stable")[: -1 - k : -1]
+            out[i] = found[len(found) - 1 - order]
+
+    shape = np.shape(x)
+    return along(call, x, axis, (*shape[:axis], k, *shape[axis + 1 :]), INTP)
+
+
 def partition_of_lines(x: Array, kth: Any, axis: int) -> Array:
     """numpy.argpartition."""
 
@@ -270,6 +292,7 @@ OWN = (
     each,
     gather,
     make_complex,
+    largest_of_lines,
     order_of_lines,
     partition_of_lines,
     partitioned_lines,

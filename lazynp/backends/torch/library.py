@@ -239,6 +239,11 @@ def argsort(device: Any, dtype: Any, x: Tensor, *, axis: int, kind: Any = None, 
     return torch.sort(in_order(x)[0], dim=axis, stable=True).indices
 
 
+@on_torch("arglargest")
+def arglargest(device: Any, dtype: Any, x: Tensor, *, axis: int, k: int) -> Tensor:
+    return torch.sort(in_order(x)[0], dim=axis, descending=True, stable=True).indices.narrow(axis, 0, k)
+
+
 @on_torch("searchsorted")
 def searchsorted(device: Any, dtype: Any, a: Tensor, v: Tensor, *, side: str, stack: int) -> Tensor:
     """torch does not know that NaN stands at the end."""

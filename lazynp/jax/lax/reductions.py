@@ -400,10 +400,7 @@ def greatest(operand: Any, k: Any, axis: int, order: Callable[[Node], Node]) -> 
 
 def largest(x: Node, keys: Node, k: int, axis: int) -> tuple[Node, Node]:
     """The k elements of x whose keys are the largest, and where they stand."""
-    n: Any = x.shape[axis]
-    order = flip(sorting.argsort(flip(keys, (axis,)), axis=axis, kind="stable"), (axis,))
-    last = (n - 1).node if is_symbolic_dim(n) else np.int64(n - 1)
-    order = e.subtract(last, span(order, axis, 0, k))
+    order = sorting.arglargest(keys, axis=axis, k=k)
     return take_along_axis(x, order, axis), convert(order, np.dtype(np.int32))
 
 
