@@ -1083,4 +1083,8 @@ for k in (i[1], (i[1], slice(None)), np.uint64(2**63 + 1), (np.uint64(2**63 + 1)
 for k in (np.timedelta64(1), (np.timedelta64(1), slice(None)), (np.float64(1), slice(None))):
     e(a.__getitem__, k)
 log(a[np.bool_(True), :].shape, a)
+a = np.array([5, 2, 1, 3, 4])
+for k in ([0, 1, 2, 3], [0, 1, 2, 3, 4, 0], [-1, 0, 1, 2, 3], [0, 1, 2, 3, 5], [1.5, 0, 1, 2, 3], [[0, 1, 2, 3, 4]]):
+    e(np.searchsorted, a, 4, sorter=np.array(k))
+log(np.searchsorted(a, [4, 0, 9], sorter=np.argsort(a)), a.searchsorted(3, sorter=[2, 1, 3, 4, 0]))
 """

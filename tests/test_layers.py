@@ -76,7 +76,7 @@ LISTS = {
     "backends/numpy/namespace.py": (2, NOT_OPS + "modes of a scatter"),
     "backends/numpy/xla.py": (6, NOT_OPS + "functions of the C module"),
     "backends/torch/complex.py": (4, NOT_OPS + "what the module exports"),
-    "backends/torch/library.py": (44, "torch's functions for what is one call"),
+    "backends/torch/library.py": (45, "torch's functions for what is one call"),
     "backends/torch/namespace.py": (8, "torch's functions of the reductions, and what comparisons of two signs give"),
     "backends/torch/shims.py": (27, NOT_OPS + "C's and Sleef's functions"),
     "backends/torch/trace.py": (4, NOT_OPS + "methods of torch's vectors"),

@@ -380,8 +380,12 @@ def searchsorted(self: ndarray, v: Any, side: Any = "left", sorter: Any = None) 
     if side not in ("left", "right") or self.ndim != 1:
         return NotImplemented
     if sorter is not None:
+        order = sorter if type(sorter) is ndarray else numpy.asarray(sorter)
+        known = type(order) is not ndarray or order._node_().buffer is not None
+        if order.dtype.kind not in "iu" or order.shape != self.shape or known and (numpy.asarray(order) < 0).any():
+            return NotImplemented  # NumPy has its errors
         try:
-            self = take(self, sorter)
+            self = take(self, order)
         except IndexError:  # NumPy says ValueError here
             return NotImplemented
         if self is NotImplemented or self.ndim != 1:
