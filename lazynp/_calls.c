@@ -775,7 +775,7 @@ PyMODINIT_FUNC PyInit__calls(void)
         return NULL;
     name_fast = PyUnicode_InternFromString("fast");
     name_slow = PyUnicode_InternFromString("_slow");
-    name_delete = PyUnicode_InternFromString("delete");
+    name_delete = PyUnicode_InternFromString("_give_away");
     ours = PyUnicode_InternFromString("lazynp.");
     return name_fast && name_slow && name_delete && ours ? module : NULL;
 }

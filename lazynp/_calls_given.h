@@ -53,7 +53,7 @@ static int fixed_match(const Fixed *f, PyObject *args, PyObject *kwargs)
     return same;
 }
 
-/* What the method `delete` of the door's arrays does: at once where nothing was made of one in the graph. 0 or -1. */
+/* What the method `_give_away` of the door's arrays does: at once where nothing was made of one in the graph. 0 or -1. */
 static int array_delete(PyObject *x, PyObject *gone)
 {
     if (FIELD(x, graph_at) == Py_None) {

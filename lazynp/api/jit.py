@@ -297,7 +297,7 @@ class Jit(CallBase):
                 node = call.nodes[k]
                 buffer, ref, lent = value_of(node), weakref.ref(node), node.index == BORROWED
                 call.nodes[k] = leaf(node.shape, node.dtype, buffer, weak=node.weak)
-                call.leaves[k].delete()
+                call.leaves[k]._give_away()
                 del node
                 usable = ref() is None and not lent and entry.function.inputs[k] not in entry.function.outputs
             out.append(usable)

@@ -74,10 +74,12 @@ else:
 
 
 class Deleted(NamedTuple):
-    """What is known of an array without a value: its type, and how it lay on devices; None: nobody had placed it."""
+    """What is known of an array without a value: its type, how it lay on devices (None: nobody had placed it), and
+    whether a jitted function was given its buffer."""
 
     aval: Aval
     sharding: Any
+    donated: bool = False
 
 
 class LeftBehind(NamedTuple):
@@ -224,7 +226,7 @@ class Array(AsNumber, OnDevices, LenderBase, Base):
     def aval(self) -> Any:
         """The abstract value: shape, dtype, weak_type; the sharding on explicit axes."""
         if self.is_deleted():
-            return shaped(*self._weak)  # type: ignore[misc]
+            return shaped(*self._weak[:2])  # type: ignore[index]
         node = self.node
         if contexts.active and node.trace == ABSTRACT:
             return shaped(node.aval, known.get(node), axes_of_value(node), sums_of_value(node))
@@ -400,10 +402,15 @@ class Array(AsNumber, OnDevices, LenderBase, Base):
             self._weak, self._host, self._graph = gone, None, None  # type: ignore[assignment]
         delete_with(node)
 
+    def _give_away(self) -> None:
+        """Delete it, since a jitted function has been given its buffer."""
+        self.delete()
+        self._weak = self._weak._replace(donated=True)  # type: ignore[attr-defined]
+
     @staticmethod
-    def _gone(aval: Aval) -> Deleted:
+    def _gone(aval: Aval, donated: bool = False) -> Deleted:
         """What is left of a deleted array that nobody had placed."""
-        return Deleted(aval, None)
+        return Deleted(aval, None, donated)
 
     def on_device_size_in_bytes(self) -> int:
         """Bytes of its parts on all devices."""

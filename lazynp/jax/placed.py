@@ -167,10 +167,10 @@ class Placed(Shown):
         """Nothing: its callers look at how arguments lie."""
 
 
-def check_there(args: Any, kwargs: Any) -> None:
-    """Raise ValueError for an array that was deleted."""
+def check_donated(args: Any, kwargs: Any) -> None:
+    """Raise ValueError for an array that was donated before, as JAX does where the function is compiled already."""
     for i, x in enumerate(flatten((args, kwargs))[0]):
-        if isinstance(x, Array) and x.is_deleted():
+        if isinstance(x, Array) and x.is_deleted() and getattr(x._weak, "donated", False):
             raise ValueError(
                 f"INVALID_ARGUMENT: Invalid buffer passed to Execute() as argument {i} to replica 0: "
                 "INVALID_ARGUMENT: Buffer has been deleted or donated."

@@ -50,7 +50,7 @@ from .jit_places import (
 )
 from .layouts import format_of, order_of, orders, place_of
 from .mesh import Setting
-from .placed import Placed, Shown, check_there, keep_graph, traced_along
+from .placed import Placed, Shown, check_donated, keep_graph, traced_along
 from .placement import in_order, is_where, placed
 from .references import Passing, Touched, among
 from .sharding import NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, default_sharding
@@ -370,7 +370,8 @@ class PjitFunction(Shown):
         try:
             return self._call(args, kwargs) if spreading.on else super()._slow(*args, **kwargs)
         except RuntimeError:
-            check_there(args, kwargs)
+            if self._cache_size():
+                check_donated(args, kwargs)
             raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -430,7 +431,7 @@ class PjitFunction(Shown):
         out = found._run(call, entry, args, kwargs)
         for x, moved, was in zip(originals, call.leaves, before):  # what is donated, and was placed before, is gone too
             if x is not moved and was is not None and isinstance(x, Array) and moved.is_deleted():
-                x.delete()
+                x._give_away()
         results, tree = flatten(out)
         spread = [sharding_at(n) for n in entry.function.outputs[: len(results)]]
         pinned = [None] * len(results) if self._out is None else spread_places(self._out, out, "out_shardings")

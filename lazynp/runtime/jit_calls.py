@@ -68,7 +68,7 @@ def remember(
         if n.dtype.hasobject or n.dtype.names is not None or n.dtype.num > np.dtype(np.complex128).num:
             return
         if type(x) is array or type(x) is np.ndarray and x.dtype == n.dtype or type(x) in NUMBERS:
-            gone = array._gone(n.aval) if deleted and deleted[i] else None
+            gone = array._gone(n.aval, True) if deleted and deleted[i] else None
             donated = type(x) is array and any(call.donated) and call.donated[i]
             expected.append((type(x), n.shape, n.dtype, n.weak, donated, gone))
         else:

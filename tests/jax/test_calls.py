@@ -191,7 +191,7 @@ def test_what_is_not_known_goes_the_long_way() -> None:
         f("text")
     gone = jnp.arange(3.0)
     gone.delete()
-    with pytest.raises(ValueError, match="deleted"):
+    with pytest.raises(RuntimeError, match="deleted"):
         f(gone)
     assert len(f._signatures) <= jit_calls.MOST
 

@@ -176,6 +176,18 @@ def test_a_donated_array(name: str) -> None:
     assert after(lazynp.jax, USES[name]) == after(jax, USES[name])
 
 
+def test_a_donated_array_is_given_to_what_is_compiled() -> None:
+    """XLA refuses it there, and JAX an array that was deleted otherwise, or by a function that is not compiled."""
+    for j in (lazynp.jax, jax):
+        f, g = j.jit(lambda x: x + 1), j.jit(lambda x: x * 2, donate_argnums=0)
+        f(j.numpy.ones(3))
+        donated, twice, deleted = j.numpy.ones(3), j.numpy.ones(3), j.numpy.ones(3)
+        g(donated), g(twice), deleted.delete()
+        for call, x, error in ((f, donated, ValueError), (g, twice, ValueError), (f, deleted, RuntimeError)):
+            with pytest.raises(error, match="deleted"):
+                call(x)
+
+
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "same array twice": lambda j, x: j.jit(lambda x, y: x + y, donate_argnums=0)(x, x),
     "static, too": lambda j, x: j.jit(lambda x: x, donate_argnums=0, static_argnums=0),

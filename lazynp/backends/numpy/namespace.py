@@ -184,22 +184,33 @@ def order_of_lines(x: Array, axis: int, kind: Any) -> Array:
 
 
 FEW = 8  # a partition is worth it if no more than one of so many is wanted
+ALONE = 1 << 14  # elements of a line with which others share no call
+
+
+def first_ones(lines: Array, k: int) -> Array:
+    """`largest_of_lines` along the last axis, by sorting."""
+    return lines.shape[-1] - 1 - np.argsort(lines[..., ::-1], axis=-1, kind="stable")[..., ::-1][..., :k]
 
 
 def largest_of_lines(x: Array, axis: int, k: int) -> Array:
     """Where the k largest elements of each line stand, the largest first, of equals the first ones first."""
 
     def call(lines: Array, out: Array) -> None:
-        lines, out = np.moveaxis(lines, axis, -1), np.moveaxis(out, axis, -1)
+        lines, out = (np.atleast_2d(np.moveaxis(a, axis, -1)) for a in (lines, out))
         n = lines.shape[-1]
         if n < LONG_LINE or FEW * k > n or k == 0:
-            out[...] = n - 1 - np.argsort(lines[..., ::-1], axis=-1, kind="stable")[..., ::-1][..., :k]
+            out[...] = first_ones(lines, k)
             return
-        for i in np.ndindex(*lines.shape[:-1]):
-            line = lines[i]
-            found = np.flatnonzero(~(line < np.partition(line, n - k)[n - k]))
-            order = np.argsort(line[found[::-1]], kind="stable")[: -1 - k : -1]
-            out[i] = found[len(found) - 1 - order]
+        found = ~(lines < np.partition(lines, n - k)[..., n - k, None])
+        equal = np.count_nonzero(found, axis=-1) == k  # in others there are more that equal the last one
+        together = equal if n < ALONE else np.zeros_like(equal)
+        for i in zip(*np.nonzero(~together)):
+            where = np.flatnonzero(found[i])
+            out[i] = where[first_ones(lines[i][where], k)]
+        if together.any():
+            places = np.nonzero(found[together])[-1].reshape(-1, k)
+            order = first_ones(np.take_along_axis(lines[together], places, -1), k)
+            out[together] = np.take_along_axis(places, order, -1)
 
     shape = np.shape(x)
     return along(call, x, axis, (*shape[:axis], k, *shape[axis + 1 :]), INTP)
