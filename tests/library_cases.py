@@ -140,6 +140,13 @@ INDEXING_CASES = [
         lambda jax, jnp, x: jnp.argsort(x, 1),
         order=0,
     ),
+    Case(
+        "arglargest",
+        lambda x: sorting.arglargest(x, axis=1, k=2),
+        reals((2, 4)),
+        lambda jax, jnp, x: jax.lax.top_k(x, 2)[1],
+        order=0,
+    ),
     Case("partition", lambda x: sorting.partition(x, axis=1, kth=(2,)), reals((2, 5))),
     Case("argpartition", lambda x: sorting.argpartition(x, axis=1, kth=(1,)), reals((2, 5)), order=0),
     Case(

@@ -725,7 +725,9 @@ import torch
 import lazynp.ops
 from lazynp.graph.op import MAP, registry
 from lazynp.backends.torch import namespace, complex as pairs
-known = [op for op in registry.values() if op.kind == MAP and op.code is not None and op.code.compiled]
+from lazynp.ops.special_values import FORMULAS
+mapped = [op for op in registry.values() if op.kind == MAP and op.code is not None and op.code.compiled]
+known = [op for op in mapped if op.name not in FORMULAS]
 kinds = [(op, kind) for op in known for kind in op.code.compiled.split()[0]]
 print(len(kinds), *[(op.name, k) for op, k in kinds if not hasattr(pairs if k == "c" else namespace, op.name)
                     and not (op.code.libm and hasattr(torch, op.code.libm) and (k == "f" or op.code.c[k] == "{0}"))

@@ -20,6 +20,7 @@ from lazynp.graph.errors import MissingRuleError
 from lazynp.graph.node import KEPT, Node, leaf
 from lazynp.graph.op import registry
 from lazynp.graph.walk import toposort
+from lazynp.jax import symbolic  # noqa: F401 (its op is in the registry, whatever was imported before)
 from lazynp.ops import elementwise, linalg, reductions, scans, transcendental
 from lazynp.ops.elementwise import add, convert, multiply
 from lazynp.ops.promotion import is_inexact
