@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy._core import umath
@@ -23,7 +23,6 @@ from ..errors import (
     array_error,
     block_error,
     concretization_error,
-    left_behind_error,
     type_name,
 )
 from ..graph.aval import Aval
@@ -51,7 +50,8 @@ from .dtypes import (
     x64_enabled,
 )
 from .layouts import orders
-from .on_devices import OnDevices, alike, delete_with
+from .lost import Losable, lose
+from .on_devices import OnDevices, alike
 from .processes import Spread, wait_for
 from .sharding import NamedSharding
 from .spreading import known, made_before, made_now, note
@@ -73,26 +73,7 @@ else:
     Base = object
 
 
-class Deleted(NamedTuple):
-    """What is known of an array without a value: its type, how it lay on devices (None: nobody had placed it), and
-    whether a jitted function was given its buffer."""
-
-    aval: Aval
-    sharding: Any
-    donated: bool = False
-
-
-class LeftBehind(NamedTuple):
-    """What is known of an array that a differentiated function has left behind."""
-
-    aval: Aval
-
-    @property
-    def sharding(self) -> Any:
-        raise left_behind_error(self.aval)
-
-
-class Array(AsNumber, OnDevices, LenderBase, Base):
+class Array(AsNumber, OnDevices, Losable, LenderBase, Base):
     """JAX's array: immutable, evaluated when its value is needed.
 
     The recorder computes what an array still holds (`runtime.storage.held`): the array itself is the holder that it
@@ -101,7 +82,7 @@ class Array(AsNumber, OnDevices, LenderBase, Base):
 
     __slots__ = ("_host", "_weak", "_graph", "__weakref__")
     _host: Any  # the value, where it is known and not under differentiation; C-contiguous, nobody else's
-    _weak: bool  # of _host; `Deleted` where there is no value any more
+    _weak: bool  # of _host; `lost.Deleted` or `lost.LeftBehind` where there is no value any more
     _graph: Node | None  # the value in the graph; None while nothing was made of it there
 
     __array_priority__ = 100
@@ -130,18 +111,6 @@ class Array(AsNumber, OnDevices, LenderBase, Base):
                     made_before(node)
             return node
 
-    def _no_value(self) -> Exception:
-        """The error for a use of an array that was deleted, or that a differentiated function has left behind."""
-        gone: Any = self._weak
-        if self._is_left_behind():
-            return left_behind_error(gone.aval)
-        return RuntimeError(f"Array has been deleted with shape={gone.aval}.")
-
-    def _is_left_behind(self) -> bool:
-        """Whether a differentiated function has made it, which has returned."""
-        gone: Any = self._weak
-        return type(gone) is LeftBehind
-
     def _node(self) -> Node:
         return self.node
 
@@ -150,8 +119,8 @@ class Array(AsNumber, OnDevices, LenderBase, Base):
         node = self._graph
         if node is not None:
             return node
-        gone: Any = self._weak
-        return gone.aval if type(gone) in (Deleted, LeftBehind) and self._host is None else self.node
+        left = self._left()
+        return self.node if left is None else left.aval
 
     def _value(self) -> np.ndarray:
         """The value as a NumPy array, to read only: computes what is pending. Raises where there is no value."""
@@ -384,34 +353,6 @@ class Array(AsNumber, OnDevices, LenderBase, Base):
         """Whether the value is there."""
         return self._host is not None or self.node.known
 
-    def is_deleted(self) -> bool:
-        """Whether `delete` was called."""
-        gone: Any = self._weak
-        return self._host is None and type(gone) is Deleted
-
-    def delete(self) -> None:
-        """Give the value up: using the array is an error from now on. Of one that was deleted nothing."""
-        if self.is_deleted():
-            return
-        self.block_until_ready()
-        node = self._graph
-        gone = (
-            self._gone(Aval(self.shape, self.dtype, self._weak)) if node is None else Deleted(node.aval, self.sharding)
-        )
-        with lock:
-            self._weak, self._host, self._graph = gone, None, None  # type: ignore[assignment]
-        delete_with(node)
-
-    def _give_away(self) -> None:
-        """Delete it, since a jitted function has been given its buffer."""
-        self.delete()
-        self._weak = self._weak._replace(donated=True)  # type: ignore[attr-defined]
-
-    @staticmethod
-    def _gone(aval: Aval, donated: bool = False) -> Deleted:
-        """What is left of a deleted array that nobody had placed."""
-        return Deleted(aval, None, donated)
-
     def on_device_size_in_bytes(self) -> int:
         """Bytes of its parts on all devices."""
         lies = self._placed()
@@ -603,13 +544,6 @@ def promote(*xs: Any) -> list[Node]:
     """The operands as nodes of their common dtype, weak where all are. Raises TypePromotionError where none exists."""
     dtype, weak = promotion(x64_enabled(), *[typed(x) for x in xs])
     return [as_dtype(x, dtype, weak) for x in xs]
-
-
-def lose(x: Any) -> None:
-    """Make an array one that a differentiated function has left behind."""
-    node = x._graph
-    with lock:
-        x._weak, x._host, x._graph = LeftBehind(node.aval), None, None
 
 
 door = register(Door("jax", Array, as_node, wrap, canonical, wrap_value, lose, mutable=False))
