@@ -170,7 +170,7 @@ class Placed(Shown):
 def check_donated(args: Any, kwargs: Any) -> None:
     """Raise ValueError for an array that was donated before, as JAX does where the function is compiled already."""
     for i, x in enumerate(flatten((args, kwargs))[0]):
-        if isinstance(x, Array) and x.is_deleted() and getattr(x._weak, "donated", False):
+        if isinstance(x, Array) and x._is_given_away():
             raise ValueError(
                 f"INVALID_ARGUMENT: Invalid buffer passed to Execute() as argument {i} to replica 0: "
                 "INVALID_ARGUMENT: Buffer has been deleted or donated."
