@@ -54,6 +54,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *host;
     vectorcallfunc call;
+    char warns_of_places; /* whether NumPy may warn of an `out` by position: Python has that said at the user's line */
 } Ufunc;
 
 #define WARNS_ON_WRITE (1u << 31) /* NumPy's flag of `broadcast_arrays`, which is in no public header */
@@ -1440,12 +1441,6 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 static PyObject *class_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n);
 
-/* Whether NumPy, from 2.4 on, warns of an `out` that is given by position: Python has that said at the user's line. */
-static int warns_of_places(PyUFuncObject *f)
-{
-    return !strcmp(f->name, "maximum") || !strcmp(f->name, "minimum");
-}
-
 static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     calls_begun += !inside;
@@ -1457,7 +1452,7 @@ static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t
         return from_host(PyObject_Vectorcall(host, args, (size_t)n, NULL));
     int known = plain && is_own((PyUFuncObject *)host);
     Py_ssize_t nin = known ? ((PyUFuncObject *)host)->nin : n;
-    int by_place = n == nin + 1 && ((PyUFuncObject *)host)->nout == 1 && !warns_of_places((PyUFuncObject *)host); /* `out` */
+    int by_place = n == nin + 1 && ((PyUFuncObject *)host)->nout == 1 && !((Ufunc *)self)->warns_of_places; /* `out` */
     if (!named || (named == 1 && n == nin && PyTuple_GET_ITEM(names, 0) == PyTuple_GET_ITEM(name_out, 0))) {
         PyObject *out = named ? args[n] : by_place && args[nin] != Py_None ? args[nin] : NULL;
         if (out && PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1 && !by_place)
@@ -1692,7 +1687,8 @@ static PyMemberDef storage_members[] = {{"busy", T_INT, offsetof(Storage, busy)}
 static PyGetSetDef handle_attributes[] = {
     OBJECT("_s_", Handle, s), OBJECT("_b_", Handle, b), OBJECT("_h_", Handle, h),
     {"_v_", get_view, set_view}, OBJECT("_base_", Handle, base), {NULL}};
-static PyMemberDef ufunc_members[] = {{"host", T_OBJECT, offsetof(Ufunc, host)}, {NULL}};
+static PyMemberDef ufunc_members[] = {
+    {"host", T_OBJECT, offsetof(Ufunc, host)}, {"warns_of_places", T_BOOL, offsetof(Ufunc, warns_of_places)}, {NULL}};
 
 /* Whether it is NumPy that asks for a buffer, for an array of its own: it takes any object's buffer before it asks for
  * `__array__`, and a buffer has no class and no mask. `memoryview(x)` and NumPy ask with the same flags, through the same

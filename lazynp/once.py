@@ -1,6 +1,6 @@
 """What users' functions were traced to by loops, branches and checkpoints, kept for the next call with the same
-function and the same types: a function's Python runs once for each kind of arguments, as in JAX. Over several devices
-it runs at each call.
+function and the same types: a function's Python runs once for each kind of arguments, as in JAX. While a mesh is
+set it runs at each call.
 
 What a function reads of what changes elsewhere is what it was when it was traced, as under `jit`. Traced values that it
 captures are of the traces that were under way then; where one of those is over, it is traced anew.

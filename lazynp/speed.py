@@ -81,8 +81,9 @@ if TYPE_CHECKING or native is None:
     class UfuncBase:
         """What `ufunc` holds, and its call."""
 
-        __slots__ = ("host",)
+        __slots__ = ("host", "warns_of_places")
         host: Any
+        warns_of_places: bool
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             return self._call(*args, **kwargs)

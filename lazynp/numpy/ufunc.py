@@ -92,6 +92,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
 
     def __init__(self, host: numpy.ufunc) -> None:
         self.host = host
+        self.warns_of_places = host in (numpy.maximum, numpy.minimum)  # of an `out` by position, NumPy from 2.4 on
         self.nin, self.nout, self.nargs = host.nin, host.nout, host.nargs
         self.identity, self.signature = host.identity, host.signature
         self.__dict__.update({k: getattr(host, k, None) for k in COPIED})
@@ -176,8 +177,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             if any(o is Ellipsis for o in outs):
                 numpy.add(0, 0, ...)  # NumPy's error, in the words of its version
             args = args[: self.nin]
-            if self.host in (numpy.maximum, numpy.minimum):
-                as_line(self.host, 0, 0, numpy.empty((), int))  # NumPy 2.4 and later warn of an `out` by position
+            if self.warns_of_places:
+                as_line(self.host, 0, 0, numpy.empty((), int))
             if any(o is not None for o in outs):
                 kwargs = {**kwargs, "out": outs}
         elif method is None and len(args) < self.nin:
