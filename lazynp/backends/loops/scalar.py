@@ -85,17 +85,18 @@ INLINE float log1p_f(float x) {
     return u == 1 || x == std::numeric_limits<float>::infinity() ? x : (float)y;
 }
 INLINE double log1p_f(double x) { return ::log1p(x); }
-// x to a power that is known: N halves.
+// x to a power that is known, one of EXPONENTS: N halves.
 template <class T> INLINE T root_of(T x) { return x == -std::numeric_limits<T>::infinity() ? -x : std::sqrt(x) + 0; }
 template <int N, class T> INLINE T power_of(T x) {
-    if constexpr (N < 0) {
-        if constexpr (N % 2) return power_of<-2 * N>(1 / root_of(x));
-        else return 1 / power_of<-N>(x);
-    } else if constexpr (N % 2) return power_of<2 * N>(root_of(x));
-    else if constexpr (N == 0) return 1;
-    else if constexpr (N == 2) return x;
-    else if constexpr (N % 4) return x * power_of<N - 2>(x);
-    else { const T y = power_of<N / 2>(x); return y * y; }
+    constexpr int n = N < 0 ? -N : N;
+    if constexpr (n % 2) {
+        const T root = N < 0 ? 1 / root_of(x) : root_of(x);
+        if constexpr (n == 1) return root;
+        else return root * std::abs(N < 0 ? 1 / x : x);
+    } else {
+        const T y = N < 0 ? 1 / x : x, square = y * y;
+        return n == 2 ? y : n == 4 ? square : n == 6 ? square * y : square * square;
+    }
 }
 template <class T> INLINE T times(T a, T b) {
     return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...ops.transcendental import ROOTS
+from ...ops.transcendental import EXPONENTS, ROOTS
 from ..support import code_of
 from .program import Body, Site, Step, Unsupported, Value
 from .scalar import converted, ctype, expression, literal
@@ -17,7 +17,6 @@ from .scalar import converted, ctype, expression, literal
 LARGEST_WORKSPACE = 1 << 25  # bytes
 MOST_STEPS = 1500
 ALIGN = 64
-HALVES = (-6, -4, -3, -2, -1, 1, 2, 3, 4, 6, 8)  # exponents times two
 Shape = tuple[int, ...]
 Emit = Callable[..., Any]
 STEPS: dict[str, Emit] = {}
@@ -310,13 +309,12 @@ class Writer:
 
     @staticmethod
     def known_power(state: State, s: Step, args: list[str]) -> str | None:
-        """A power whose exponent is a small constant, as products and roots: the function takes ten times as long."""
+        """A power whose exponent is one of `EXPONENTS`, as products and roots."""
         known = code_of(s.op).libm == "pow" and s.loop[0][0] == "f"
         exponent = state.body.scalars.get(s.args[-1]) if known else None
-        halves = None if exponent is None else 2 * exponent
-        if halves == 1 and ROOTS and s.op != "c_power":
+        if exponent == 0.5 and ROOTS and s.op != "c_power":
             return f"std::sqrt({args[0]})"
-        return f"power_of<{int(halves)}>({args[0]})" if halves in HALVES else None
+        return f"power_of<{int(2 * exponent)}>({args[0]})" if exponent in EXPONENTS else None
 
     @staticmethod
     def formula(s: Step, args: list[str], dtype: str) -> str:
