@@ -87,8 +87,8 @@ c_power.batch = map_batch(c_power)
 POWERS = frozenset({power, c_power})
 EXPONENTS = frozenset({-3, -2, -1.5, -1, -0.5, 0.5, 1, 1.5, 2, 3, 4})
 """Those for which compiled code needs no `pow`, of which a call takes ten times as long: products of x and its root, or
-of 1/x and the root's reciprocal, which are out of range, or lose digits below it, only where the power is. There are two
-that must be the same: `power_of` in C, for loops, and on tensors, for kernels."""
+of 1/x and the root's reciprocal, which are out of range, or lose digits below it, only where the power is. `power_of`
+stands twice and must be the same: in C, for loops, and on tensors, for kernels."""
 ROOTS = bool(np.signbit(np.power(np.array([-0.0]), 0.5))[0])
 """Whether NumPy's power takes the root where the exponent is a half, of -inf and -0 too: from 2.3 on."""
 
