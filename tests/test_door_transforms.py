@@ -24,7 +24,6 @@ NEEDS_VALUES: dict[str, str] = {
     "python": "max, and",
     "mask": "the length of a selection",
     "unique": "the length of the result",
-    "product of polynomials": "leading zeros",
 }
 """Cases in which Python has to know a value: they are for `grad` alone, and errors under `jit` and `vmap`."""
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -331,14 +331,15 @@ def formatted(self: Any, spec: str) -> str:
 
 
 NUMBER_FORMAT: Any = asked("__format__")
-ERRORS: dict[str, Callable[[Any], Exception]] = {}
-"""By method, the error for a traced array that has no value; filled where the transformations are loaded."""
+WITHOUT_VALUE: dict[str, Callable[[Any], numpy.ndarray]] = {}
+"""By method, what answers for the node of a traced array that has no value, or raises an error; filled where the
+transformations are loaded."""
 
 
 def value_for(name: str, self: Any) -> numpy.ndarray:
     """The value, for a method that hands it out."""
-    if is_traced(self) and self._node_().trace == ABSTRACT and name in ERRORS:
-        raise ERRORS[name](self._node_())
+    if is_traced(self) and self._node_().trace == ABSTRACT and name in WITHOUT_VALUE:
+        return WITHOUT_VALUE[name](self._node_())
     return self._host_()
 
 

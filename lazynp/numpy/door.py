@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -11,7 +12,7 @@ from ..doors import Door, doors, register
 from ..graph import errors as graph_errors
 from ..graph.node import Node, leaf
 from ..runtime.tape import outlived
-from . import array, attributes, masked, record, traced, traced_math, traced_shapes
+from . import array, attributes, masked, record, traced, traced_math, traced_questions, traced_shapes
 from .array import is_native, ndarray, of_scalar
 from .layout import array_of
 
@@ -61,11 +62,18 @@ def no_value(node: Node) -> Exception:
     return errors.concretization_error(node)
 
 
+def raising(error: Callable[[Node], Exception]) -> Callable[[Node], Any]:
+    def refuse(node: Node) -> Any:
+        raise error(node)
+
+    return refuse
+
+
 graph_errors.no_value = no_value
 array.outlived = outlived
 masked.no_mask = lambda node: errors.boolean_index_error(node)
-attributes.ERRORS.update(
-    __bool__=lambda node: errors.bool_error(node),
-    __index__=lambda node: errors.integer_error(node),
-    __array__=lambda node: errors.array_error(node),
+attributes.WITHOUT_VALUE.update(
+    __bool__=traced_questions.truth,
+    __index__=raising(errors.integer_error),
+    __array__=raising(errors.array_error),
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from ..graph.node import ABSTRACT
 from ..speed import FlatBase, attach, in_messages, native, tell
 from .arithmetic import dummy
 from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_native, is_traced, ndarray
@@ -448,7 +449,13 @@ class broadcast(metaclass=BroadcastType):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._args = sum([x._args if type(x) is broadcast else (x,) for x in args], ())
-        self._host_ = numpy.broadcast(*[dummy(x) if is_traced(x) else unwrap(x) for x in args], **kwargs)
+        self._host_ = numpy.broadcast(*[self._looked_at(x) for x in args], **kwargs)
+
+    def _looked_at(self, x: Any) -> Any:
+        """An argument as NumPy takes it: what has no value for its shape alone."""
+        if not is_traced(x):
+            return unwrap(x)
+        return dummy(x) if x._node_().trace == ABSTRACT else x._host_()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._host_, name)
@@ -467,6 +474,9 @@ class broadcast(metaclass=BroadcastType):
         return self
 
     def __next__(self) -> tuple[Any, ...]:
+        for x in self._args:
+            if is_traced(x):
+                x._host_()  # an error where it has no value: NumPy's iterator has its shape alone
         return next(self._host_)
 
     def _to_host(self) -> numpy.broadcast:

@@ -27,7 +27,7 @@ from . import draws
 from .arithmetic import assign, dummy
 from .array import Handle, is_traced, ndarray, of_node, of_scalar
 from .creation import array as make_array
-from .host import TracedArgumentError, to_host, wrap_result
+from .host import POINTS, TracedArgumentError, to_host, wrap_result
 from .host import traced as hooks
 from .indexing import has_traced
 from .layout import array_of
@@ -85,6 +85,8 @@ def valued(x: Any, name: str) -> Any:
     if not is_traced(x):
         return to_host(x, [])
     node = x._node_()
+    if node.trace == ABSTRACT and name in POINTS:
+        raise errors.concretization_error(node, f"How long the result of {name.lstrip('_')} is depends on values.")
     if node.trace == ABSTRACT:
         raise errors.array_error(node, f"{name} is done by NumPy, on values.")
     return x._host_().copy()
@@ -103,6 +105,14 @@ def node_of(x: Any) -> Node:
     if found is None:
         raise TracedArgumentError(f"an operation on {type(x).__name__}")
     return found
+
+
+def mask_of(x: Any) -> Node:
+    """The node of a mask, `where=`. Raises TypeError for anything but truth values."""
+    node = node_of(x)
+    if node.dtype != bool:
+        numpy.copyto(numpy.empty(()), 0.0, where=numpy.empty((), node.dtype))  # NumPy's error
+    return node
 
 
 def handle(node: Node) -> Any:
@@ -235,7 +245,10 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         return
     base, new = x._node_(), node_of(value)
     new = cast_node(new, x.dtype)
-    if is_mask(x, key) and (new.aval.size == 1 or not concrete(key) and new.ndim <= x.ndim - key.ndim):
+    whole_or_not = isinstance(key, Handle) and key.dtype == bool and not key.ndim
+    if (whole_or_not or is_mask(x, key)) and (
+        new.aval.size == 1 or not concrete(key) and new.ndim <= x.ndim - key.ndim
+    ):
         new = reshape(new, shape=()) if new.aval.size == 1 and new.ndim else new
         assign(x, select(spread(node_of(key), x.ndim), new, base))
         return

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -13,8 +15,10 @@ from ..ops.elementwise import add, convert, divide, less, multiply, subtract
 from ..ops.elementwise import where as select
 from ..ops.shape import add_reduce, reshape, zeros_of
 from ..ops.ufuncs import ufuncs
-from . import traced_nan
+from . import traced_counting, traced_nan, traced_polynomials, traced_questions
 from .creation import array as make_array
+from .dispatch import Function
+from .functions import first
 from .host import TracedArgumentError
 from .indexing import has_traced
 from .layout import array_of
@@ -28,8 +32,8 @@ from .traced import (
     concrete,
     constant,
     handle,
+    mask_of,
     node_of,
-    valued,
     written,
 )
 from .traced_shapes import broadcast, diagonal_node
@@ -63,7 +67,7 @@ def reduce(name: str) -> Rule:
                     f"reduction operation '{name}' does not have an identity, so to use a where mask one has to "
                     "specify 'initial'"
                 )
-            node = select(node_of(where), node, cast_node(node_of(neutral), node.dtype))
+            node = select(mask_of(where), node, cast_node(node_of(neutral), node.dtype))
         reduced = reductions.reductions[name](
             node,
             axes=axes,
@@ -163,15 +167,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
     return handle(select(less(high, at), last if right is None else node_of(float(right)), out))
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
-    places = valued(make_array(x), "bincount")
-    if weights is None:
-        return NotImplemented
-    n = len(numpy.bincount(places, minlength=minlength))
-    zero, new = constant(numpy.zeros(n)), convert(node_of(weights), numpy.dtype(float))
-    return handle(indexing.scatter(zero, new, constant(places), axes=(0,), at=0, bounds="raise", mode="add"))
-
-
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     if sorter is not None or concrete(a) and concrete(v):
         return NotImplemented
@@ -219,7 +214,7 @@ def elementwise_call(
         )
     if where is not True and where is not numpy._NoValue:
         kept = cast_node(node_of(target), node.dtype) if target is not None else zeros_of(node)
-        node = select(node_of(where), node, kept)
+        node = select(mask_of(where), node, kept)
     return array_of(node) if out is Ellipsis else written(target, node)
 
 
@@ -242,7 +237,6 @@ TABLE.update(
         "correlate": correlate,
         "correlate2": correlate,
         "interp": interp,
-        "bincount": bincount,
         "searchsorted": searchsorted,
         "clip": clip,
     }
@@ -254,11 +248,18 @@ UFUNC_METHODS.update({"": elementwise_call, "reduce": ufunc_reduce, "accumulate"
 
 
 PYTHON: tuple[tuple[str, str, Rule], ...] = (
-    ("lazynp.lib._function_base_impl", "_vectorize_call", lambda self, func, args: vectorized(self, func, args)),
+    (
+        "lazynp.lib._function_base_impl",
+        "vectorize._vectorize_call",
+        lambda self, func, args: vectorized(self, func, args),
+    ),
     ("lazynp.lib._stride_tricks_impl", "_broadcast_to", lambda x, shape, subok, readonly: broadcast(x, shape)),
     ("lazynp.linalg._linalg", "cond", lambda x, p=None: condition(x, p)),
     *RULES,
     *traced_nan.RULES,
+    *traced_counting.RULES,
+    *traced_polynomials.RULES,
+    *traced_questions.RULES,
 )
 
 
@@ -302,12 +303,22 @@ def instead(rule: Rule, theirs: Rule) -> Rule:
     return either
 
 
+def replace(module: str, name: str, change: Callable[[Rule], Rule]) -> None:
+    """Change a function of a module, or a method of a class in it; of a dispatcher what it calls."""
+    owner: Any = importlib.import_module(module)
+    *outer, name = name.split(".")
+    for n in outer:
+        owner = getattr(owner, n)
+    theirs = getattr(owner, name)
+    place = "function" if type(theirs) is Function else "_implementation"
+    if hasattr(theirs, place):
+        owner, name, theirs = theirs, place, getattr(theirs, place)
+    setattr(owner, name, change(theirs))
+
+
+for _module, _names in traced_questions.ANSWERED.items():
+    for _name in _names:
+        replace(_module, _name, lambda theirs: instead(traced_questions.answered(theirs), theirs))
+replace("lazynp.lib._polynomial_impl", "polydiv", functools.partial(first, traced_polynomials.polydiv))  # of `poly1d`
 for _module, _name, _rule in PYTHON:
-    _owner: Any = importlib.import_module(_module)
-    if _name == "_vectorize_call":
-        _owner = _owner.vectorize
-    _theirs = getattr(_owner, _name)
-    if hasattr(_theirs, "_implementation"):
-        _theirs._implementation = instead(_rule, _theirs._implementation)
-    else:
-        setattr(_owner, _name, instead(_rule, _theirs))
+    replace(_module, _name, functools.partial(instead, _rule))

@@ -88,7 +88,11 @@ def nanvar(
 
 def orders(a: Any, out: Any) -> bool:
     """The same for what NumPy's text does line by line in Python, or with masked arrays: of known values, too."""
-    return is_traced(a) and type(a) is ndarray and a.dtype.kind == "f" and a.size > 0 and out is None
+    return is_traced(a) and orders_of(a, out)
+
+
+def orders_of(a: Any, out: Any) -> bool:
+    return type(a) is ndarray and a.dtype.kind == "f" and a.size > 0 and out is None
 
 
 def in_order(a: Any, axis: Any) -> tuple[Any, Any]:
@@ -122,21 +126,23 @@ def nanquantile(
     method: str = "linear",
     weak_q: bool = False,
 ) -> Any:
-    """Between the two numbers that are next to the place, by its distance from each; single precision beside a
-    Python number (`weak_q`) stays so."""
-    if not orders(a, out) or not concrete(q) or weights is not None or method != "linear":
+    """NumPy's own places among the numbers of each line; beside a Python number (`weak_q`) single precision stays."""
+    module = sys.modules["lazynp.lib._function_base_impl"]
+    props = module._QuantileMethods.get(method)
+    if not (orders(a, out) or is_traced(q) and orders_of(a, out)) or weights is not None or props is None:
         return NotImplemented
-    np, points = names(), numpy.asarray(value_of(q))
+    np, points = names(), q if is_traced(q) else numpy.asarray(value_of(q))
     lines, count = in_order(a, axis)
-    found = []
+    last, found = count - 1, []
     for point in points.reshape(-1):
-        place = (count - 1) * point
+        place = np.asanyarray(props["get_virtual_index"](count, point))
+        if props["fix_gamma"] is None or place.dtype.kind in "iu":
+            found.append(picked(lines, np.minimum(place, last)))
+            continue
         below = np.floor(place)
-        share = (place - below)[0].astype(a.dtype if weak_q else points.dtype)
-        low = picked(lines, below.astype(np.intp))
-        high = picked(lines, np.minimum(below + 1, count - 1).astype(np.intp))
-        rise = high - low
-        found.append(np.where(share < 0.5, low + rise * share, high - rise * (1 - share)))
+        before, after = [np.clip(i, 0, np.maximum(last, 0)).astype(np.intp) for i in (below, below + 1)]
+        share = module._get_gamma(place, before, props)[0].astype(a.dtype if weak_q else points.dtype)
+        found.append(module._lerp(picked(lines, before), picked(lines, after), share))
     return np.stack(found).reshape(points.shape + found[0].shape) if points.ndim else found[0]
 
 

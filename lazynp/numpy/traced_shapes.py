@@ -28,6 +28,7 @@ from .traced import (
     fitted,
     handle,
     looked_at,
+    mask_of,
     node_of,
     taken_apart,
     valued,
@@ -189,7 +190,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         numpy.copyto(numpy.empty((), dst.dtype), numpy.empty((), node.dtype), casting)
     node = cast_node(node, dst.dtype)
     if where is not True:
-        node = select(node_of(where), node, dst._node_())
+        node = select(mask_of(where), node, dst._node_())
     written(dst, fitted(node, dst.shape))
 
 
@@ -210,11 +211,16 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def put(x: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
-    places = valued(make_array(indices), "put").reshape(-1)
-    numpy.put(numpy.empty(x.shape, bool), places, True, mode)
+    places = make_array(indices)
+    if concrete(places):
+        known = valued(places, "put").reshape(-1)
+        numpy.put(numpy.empty(x.shape, bool), known, True, mode)
+        where, count = constant(known), len(known)
+    else:
+        where, count = node_of(places.reshape(-1)), places.size
     new = node_of(make_array(values).reshape(-1))
-    new = indexing.take(new, constant(numpy.arange(len(places)) % max(new.shape[0], 1)), 0)
-    written(x, indexing.put(x._node_(), constant(places), cast_node(new, x.dtype), mode))
+    new = indexing.take(new, constant(numpy.arange(count) % max(new.shape[0], 1)), 0)
+    written(x, indexing.put(x._node_(), where, cast_node(new, x.dtype), mode))
 
 
 def refused(name: str) -> Rule:

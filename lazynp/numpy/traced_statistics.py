@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from .array import Handle, ndarray
 from .recorded import value_of
 from .traced import Rule, concrete
+from .traced_polynomials import known
 
 theirs: Any = numpy.lib._function_base_impl
 
@@ -30,28 +32,69 @@ def quantile(
     weights: Any = None,
     weak_q: bool = False,
 ) -> Any:
-    """The places are NumPy's own, worked out from the quantiles alone; the whole is sorted."""
-    props = theirs._QuantileMethods.get(method)
-    if concrete(arr) or not concrete(quantiles) or weights is not None or props is None or type(arr) is not ndarray:
+    """NumPy's own places in the whole, which is sorted."""
+    module, props = sys.modules["lazynp.lib._function_base_impl"], theirs._QuantileMethods.get(method)
+    if known(arr, quantiles, weights) or props is None or not isinstance(arr, (ndarray, numpy.ndarray)):
         return NotImplemented
     np = names()
+    if weights is not None:
+        return given_to(out, weighted_quantile(arr, quantiles, axis, weights))
     x, n = np.sort(np.moveaxis(arr, axis, 0), axis=0), arr.shape[axis]
-    virtual = numpy.asanyarray(props["get_virtual_index"](n, value_of(quantiles)))
+    fixed = known(quantiles)
+    if fixed:
+        virtual = numpy.asanyarray(props["get_virtual_index"](n, value_of(quantiles)))
+    else:
+        virtual = np.asanyarray(module._QuantileMethods[method]["get_virtual_index"](n, quantiles))
     at_points = method == "linear" and virtual.dtype.kind in "iu"
     if props["fix_gamma"] is None or at_points:
         result = np.take(x, virtual, axis=0)
     else:
-        before, after = theirs._get_indexes(numpy.empty(0, arr.dtype), virtual, n)
-        gamma = theirs._get_gamma(virtual, before, props)
-        gamma = float(gamma) if weak_q else gamma.reshape(virtual.shape + (1,) * (x.ndim - 1))
-        lerp = sys.modules["lazynp.lib._function_base_impl"]._lerp
-        result = lerp(np.take(x, before, axis=0), np.take(x, after, axis=0), gamma)
-    if arr.dtype.kind == "f":
-        result = np.where(np.isnan(x[-1]), np.nan, result)
+        if fixed:
+            before, after = theirs._get_indexes(numpy.empty(0, arr.dtype), virtual, n)
+            gamma = theirs._get_gamma(virtual, before, props)
+        else:
+            below = np.floor(virtual)
+            before, after = [np.clip(i, 0, n - 1).astype(np.intp) for i in (below, below + 1)]
+            gamma = module._get_gamma(virtual, before, module._QuantileMethods[method])
+        gamma = float(gamma) if weak_q and fixed else gamma.reshape(virtual.shape + (1,) * (x.ndim - 1))
+        result = module._lerp(np.take(x, before, axis=0), np.take(x, after, axis=0), gamma)
+    return given_to(out, with_nan(x, result))
+
+
+def with_nan(x: Any, result: Any) -> Any:
+    """NaN, which is sorted to the end, makes a quantile NaN."""
+    return names().where(names().isnan(x[-1]), numpy.nan, result) if x.dtype.kind == "f" else result
+
+
+def given_to(out: Any, result: Any) -> Any:
     if out is None:
         return result
     out[...] = result
     return out
+
+
+def weighted_quantile(arr: Any, quantiles: Any, axis: int, weights: Any) -> Any:
+    """The first number whose weight, with those of all smaller ones, is the wanted part of all."""
+    np = names()
+    arr, weights, points = np.moveaxis(arr, axis, 0), np.asanyarray(weights), np.asanyarray(quantiles)
+    order = np.argsort(arr, axis=0)
+    x = np.take_along_axis(arr, order, axis=0)
+    if weights.ndim > 1 or weights.shape == arr.shape:
+        weights = np.take_along_axis(np.moveaxis(weights, axis, 0) if weights.ndim > 1 else weights, order, axis=0)
+    else:
+        weights = np.take(weights.reshape(-1), order, axis=0)
+    parts = weights.cumsum(axis=0, dtype=np.float64)
+    parts = (parts / parts[-1]).astype(points.dtype if points.dtype.kind == "f" else np.float64)
+    parts = np.where(parts == 0, -1, parts)  # what weighs nothing is not the first
+    wanted = points.reshape(points.shape + (1,) * arr.ndim)
+    places = np.minimum((parts < wanted).sum(axis=points.ndim), arr.shape[0] - 1)
+    rows = places.reshape((-1, *arr.shape[1:]))
+    return with_nan(x, np.take_along_axis(x, rows, axis=0).reshape(places.shape))
+
+
+def valid_quantile(q: Any) -> Any:
+    """Whether quantiles are between 0 and 1: those that are not known are taken to be."""
+    return NotImplemented if concrete(q) else True
 
 
 def median_nancheck(data: Any, result: Any, axis: int) -> Any:
@@ -77,21 +120,21 @@ def linspace(
     axis: Any = 0,
     **kwargs: Any,
 ) -> Any:
-    plainly = type(num) is int and num >= 0 and not retstep and type(axis) is int and not kwargs
-    if not plainly or all([concrete(x) for x in (start, stop) if isinstance(x, Handle)]):
+    if type(axis) is not int or kwargs or known(start, stop) or not known(num):
         return NotImplemented
-    np = names()
+    np, num = names(), operator.index(num)
+    if num < 0:
+        return NotImplemented
     first, last = np.asanyarray(start) * 1.0, np.asanyarray(stop) * 1.0
     computed = np.result_type(first, last, float(num))
     target = computed if dtype is None else numpy.dtype(dtype)
-    if target.kind not in "fc":
-        return NotImplemented
     whole, count = last - first, num - 1 if endpoint else num
     y = np.arange(num, dtype=computed).reshape((num,) + (1,) * whole.ndim)
     y = (y * (whole / count) if count > 0 else y * whole) + first
     if endpoint and num > 1:
         y[-1] = last + 0.0 * first
-    return np.moveaxis(y, 0, axis).astype(target)
+    y = np.moveaxis(np.floor(y) if target.kind in "iu" else y, 0, axis).astype(target)
+    return (y, whole / count if count > 0 else numpy.nan) if retstep else y
 
 
 def average(
@@ -112,10 +155,39 @@ def average(
     return (found, total if total.shape == found.shape else total + 0 * found) if returned else found
 
 
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: Any = True,
+    bias: Any = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """With weights that are not known: NumPy's text asks whether they are whole numbers, and not negative."""
+    if known(fweights, aweights):
+        return NotImplemented
+    np = names()
+    parts = [np.asarray(x) for x in (m, y) if x is not None]
+    dtype = numpy.result_type(*[x.dtype for x in parts], numpy.float64) if dtype is None else dtype
+    rows = [x.astype(dtype).reshape((1, -1)) if x.ndim < 2 else x.astype(dtype) for x in parts]
+    x = np.concatenate([r.T if not rowvar and p.ndim > 1 and r.shape[0] != 1 else r for r, p in zip(rows, parts)])
+    given = [np.asarray(w).astype(float) for w in (fweights, aweights) if w is not None]
+    if any(w.shape != x.shape[1:] for w in given):
+        return NotImplemented
+    w, ddof = given[0] if len(given) == 1 else given[0] * given[1], int(not bias) if ddof is None else ddof
+    middle, total = np.average(x, axis=1, weights=w), w.sum()
+    x = x - middle[:, None]
+    free = total - ddof if aweights is None else total - ddof * (w * given[-1]).sum() / total
+    return (np.dot(x, (x * w).T.conj()) * np.true_divide(1, free)).squeeze()
+
+
 def i0(x: Any) -> Any:
     """Both of NumPy's series everywhere, each inside of its bounds, where NumPy takes the elements apart by a mask."""
     module, np = sys.modules["lazynp.lib._function_base_impl"], names()
-    if concrete(x) or x.dtype.kind == "c":
+    if x.dtype.kind == "c":
         return NotImplemented
     x = np.abs(x if x.dtype.kind == "f" else x.astype(float))
     small = x <= 8.0
@@ -144,21 +216,26 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     return out
 
 
-def known(*arrays: Any) -> bool:
-    return all([concrete(x) for x in arrays if isinstance(x, Handle)])
-
-
 def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: Any = None, cov: Any = False) -> Any:
-    return NotImplemented if cov else fit(names().vander, x, y, deg, rcond, full, w, 1)
+    found = fit(names().vander, x, y, deg, rcond, full, w, 1, cov)
+    return (found[0], *found[1]) if full and type(found) is tuple else found
 
 
 def fit(
-    vandermonde: Rule, x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: Any = None, more: int = 0
+    vandermonde: Rule,
+    x: Any,
+    y: Any,
+    deg: Any,
+    rcond: Any = None,
+    full: Any = False,
+    w: Any = None,
+    more: int = 0,
+    cov: Any = False,
 ) -> Any:
     """`polyutils._fit`, of all degrees up to a number, without its question for the rank, which only values answer;
     `more`: how many columns there are beyond the number that `vandermonde` is given."""
     np = names()
-    if full or type(deg) is not int or deg < 0 or known(x, y, w):
+    if type(deg) is not int or deg < 0 or known(x, y, w):
         return NotImplemented
     x, y = np.asarray(x) + 0.0, np.asarray(y) + 0.0
     if x.ndim != 1 or not x.size or y.ndim not in (1, 2) or len(x) != len(y):
@@ -172,7 +249,20 @@ def fit(
     scale = np.sqrt((np.abs(columns) ** 2).sum(axis=0))
     scale = np.where(scale == 0, 1.0, scale)
     rcond = len(x) * numpy.finfo(x.dtype).eps if rcond is None else rcond
-    return (np.linalg.lstsq(columns / scale, y, rcond)[0].T / scale).T
+    found, residuals, rank, sizes = np.linalg.lstsq(columns / scale, y, rcond)
+    found = (found.T / scale).T
+    if full:
+        return found, [residuals, rank, sizes, rcond]
+    if not cov:
+        return found
+    spread = np.linalg.inv(columns.T @ columns)
+    if cov != "unscaled":
+        free = len(x) - deg - 1
+        if free <= 0:
+            raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+        residuals = residuals / free
+        return found, spread * residuals if y.ndim == 1 else spread[:, :, None] * residuals
+    return found, spread if y.ndim == 1 else spread[:, :, None]
 
 
 RULES: tuple[tuple[str, str, Rule], ...] = (
@@ -180,8 +270,10 @@ RULES: tuple[tuple[str, str, Rule], ...] = (
     ("lazynp.lib._polynomial_impl", "polyfit", polyfit),
     ("lazynp.polynomial.polyutils", "_fit", fit),
     ("lazynp.lib._function_base_impl", "_quantile", quantile),
+    ("lazynp.lib._function_base_impl", "_quantile_is_valid", valid_quantile),
     ("lazynp.lib._utils_impl", "_median_nancheck", median_nancheck),
     ("lazynp._core.function_base", "linspace", linspace),
+    ("lazynp.lib._function_base_impl", "cov", cov),
     ("lazynp.lib._function_base_impl", "i0", i0),
 )
 if hasattr(theirs, "_weights_are_valid"):
