@@ -197,7 +197,9 @@ def fori_loop(
         dtype = high.dtype if low.weak else low.dtype
     if low.trace < ABSTRACT and high.trace < ABSTRACT and low.ndim == high.ndim == 0:
         start, stop = int(value_of(low)), int(value_of(high))
-        if flags.disable_jit and stop <= start:
+        if flags.disable_jit:
+            for i in range(start, stop):
+                init_val = body_fun(i, init_val)
             return init_val
 
         @stands_for(body_fun)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..api.jit import Jit
+from ..api.jit import Entry, Jit
 from ..api.trace import Trace, inline, placeholder, stack
+from ..flags import flags
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..signatures import Static
@@ -87,29 +89,35 @@ def lying_as(fun: Callable[..., Any], shardings: Sequence[Any]) -> Callable[...,
     return placed_arguments
 
 
-def entry_for(fun: Callable[..., Any], static: Static, args: Any, kwargs: Any) -> Any:
-    """What is known of a function that was traced for these arguments, arrays or `ShapeDtypeStruct`s."""
+jaxprs: weakref.WeakKeyDictionary[Entry, ClosedJaxpr] = weakref.WeakKeyDictionary()
+"""Of what `make_jaxpr` has been asked about: the same graph each time, as in JAX."""
+
+
+def entry_for(fun: Callable[..., Any], static: Static, args: Any, kwargs: Any) -> tuple[Entry, bool]:
+    """What is known of a function that was traced for these arguments, arrays or `ShapeDtypeStruct`s, and whether it
+    was traced now."""
     jitted = Jit(fun, door, static)
     call = jitted._take_apart(args, kwargs, node_of)
     if several():
         fun = lying_as(fun, [known.get(n) for n in call.nodes])
-    types: list[Any] = []
-    jitted._fun = typed(fun, types)
-    if several() or stack.axes or stack.shown:
-        return jitted._trace(call)
+    runs: list[Any] = []
+    jitted._fun = typed(fun, runs)
+    if several() or stack.axes or flags.check_tracer_leaks:
+        return jitted._trace(call), True
     entry = jitted._entry(call)
-    if types:
+    if any(runs):
         jitted._entries.pop(call.key, None)
-    return entry
+    return entry, bool(runs)
 
 
 def typed(fun: Callable[..., Any], found: list[Any]) -> Callable[..., Any]:
-    """The function, with an abstract array for each `ShapeDtypeStruct` that it returns, which are added to `found`."""
+    """The function, with an abstract array for each `ShapeDtypeStruct` that it returns: a list of them is added to
+    `found`."""
 
     @functools.wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten(fun(*args, **kwargs))
-        found.extend([x for x in leaves if isinstance(x, ShapeDtypeStruct)])
+        found.append([x for x in leaves if isinstance(x, ShapeDtypeStruct)])
         return unflatten(structure, [wrap(node_of(x)) if isinstance(x, ShapeDtypeStruct) else x for x in leaves])
 
     return call
@@ -137,10 +145,12 @@ def make_jaxpr(
         beginning = Beginning()
         try:
             with to_be_shown():
-                entry = entry_for(fun, Static(nums), args, kwargs)
+                entry, now = entry_for(fun, Static(nums), args, kwargs)
         finally:
             stack.axes = before
-        found = closed(entry.function, beginning)
+        found = jaxprs.get(entry)
+        if found is None:
+            found = jaxprs[entry] = closed(entry.function, beginning if now else entry.since)
         return (found, structs(entry.out, entry.function.outputs)) if return_shape else found
 
     make.__name__ = f"make_jaxpr({getattr(fun, '__name__', fun)})"
@@ -160,7 +170,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def types_of(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The types of what a function gives for arguments that are no references."""
-    entry = entry_for(fun, Static(), args, kwargs)
+    entry, _ = entry_for(fun, Static(), args, kwargs)
     return structs(entry.out, entry.function.outputs)
 
 

@@ -326,6 +326,14 @@ def test_batched(name: str) -> None:
         )
 
 
+def test_without_jit_fori_loop_is_pythons_loop() -> None:
+    seen: list[Any] = []
+    with jax.disable_jit():
+        out = jax.lax.fori_loop(jax.numpy.int32(1), 3, lambda i, c: seen.append(i) or [c, i], 0)
+    assert seen == [1, 2] and [type(i) for i in seen] == [int, int]
+    assert out == [[0, 1], 2] and type(out[1]) is int
+
+
 @names
 def test_without_jit(name: str) -> None:
     f, args, _ = PROGRAMS[name]

@@ -60,12 +60,23 @@ def test_it_is_traced_once_for_each_kind_of_arguments() -> None:
         lambda f: lax.cond(True, f, f, 1.0),
         lambda f: jax.checkpoint(f)(1.0),
         lambda f: jax.eval_shape(f, 1.0),
+        lambda f: jax.make_jaxpr(f)(1.0),
+        lambda f: jax.make_jaxpr(jax.jit(f), return_shape=True)(1.0),
     ]
-    for call, again in zip(calls, (1, 0, 0, 0, 0)):
+    for call, again in zip(calls, (1, 0, 0, 0, 0, 0, 0)):
         assert Counted(lambda x: x + 1).runs(call, call) == [1, again]
     step = Counted(lambda i, c: c + i)
     assert step.runs(lambda f: lax.fori_loop(0, 3, f, 1.0), lambda f: lax.fori_loop(1, 5, f, 2.0)) == [1, 0]
     assert Counted(lambda a, b: a * b).runs(*[lambda f: lax.reduce(X, np.float32(1), f, (0,))] * 2) == [1, 0]
+
+
+def test_a_jaxpr_is_the_same_one_each_time() -> None:
+    f = Counted(lambda x: jnp.where(x > 0, x, 2.0))
+    first = jax.make_jaxpr(f)(X)
+    assert jax.make_jaxpr(f)(X) is first and jax.make_jaxpr(f)(1.0) is not first
+    with jax.checking_leaks():
+        assert f.runs(*[lambda f: jax.make_jaxpr(f)(X)] * 2) == [1, 1]
+    assert str(jax.make_jaxpr(lambda x: jax.jit(f)(x))(X)).count("_where") and str(jax.make_jaxpr(f)(X)) == str(first)
 
 
 def test_settings_and_names_of_axes_are_part_of_the_kind() -> None:
