@@ -37,6 +37,12 @@ METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", 
 logger = logging.getLogger(__name__)
 
 
+def check_method(vmap_method: str | None) -> None:
+    """Raise ValueError for a way of mapping that is none."""
+    if vmap_method is not None and vmap_method not in METHODS:
+        raise ValueError(f"vmap_method must be one of {', '.join(map(repr, METHODS))}, got {vmap_method!r}")
+
+
 def array_of(x: np.ndarray, weak: bool = False) -> Array:
     """What a callback gets: an array that does not see later writes."""
     own = np.array(x, order="C")
@@ -151,8 +157,7 @@ def pure_callback(
     ValueError for what says no type; NotImplementedError under vmap without a `vmap_method`; ValueError under
     differentiation.
     """
-    if vmap_method is not None and vmap_method not in METHODS:
-        raise ValueError(f"vmap_method must be one of {', '.join(map(repr, METHODS))}, got {vmap_method!r}")
+    check_method(vmap_method)
     how = {"ordered": False, "differentiable": False, "method": vmap_method}
     return call_back("pure_callback", callback, result_shape_dtypes, args, kwargs, **how)
 

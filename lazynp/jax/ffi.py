@@ -10,10 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .callback import io_callback, pure_callback
+from .absent import absent
+from .callback import check_method, io_callback, pure_callback
 from .errors import JaxRuntimeError
 
 __all__ = ["ffi_call", "register_ffi_target"]
+__getattr__ = absent(
+    __name__,
+    {
+        "build_ffi_lowering_function ffi_lowering include_dir pycapsule register_ffi_target_as_batch_partitionable "
+        "register_ffi_type register_ffi_type_id": "there is no XLA here that would call compiled functions. Register a "
+        "Python function of NumPy arrays with register_ffi_target"
+    },
+)
 targets: dict[str, Callable[..., Any]] = {}
 
 
@@ -53,23 +62,24 @@ def ffi_call(
         has_side_effect: whether it is called although nobody needs the results.
         vmap_method: as of `jax.pure_callback`.
         input_output_aliases: which arguments' memory the results may take: arrays are copied all the same.
-    Raises (when called): JaxRuntimeError where no target has that name. NotImplementedError at once for layouts other
-    than C's, and for backend configurations, which only XLA reads.
+    Raises: ValueError for another `vmap_method`; NotImplementedError for layouts other than C's, and for backend
+        configurations, which only XLA reads. When it is run, JaxRuntimeError where no target has that name.
     """
     if input_layouts is not None or output_layouts is not None:
         raise NotImplementedError("ffi_call with layouts: arrays are in C's order")
     if legacy_backend_config is not None:
         raise NotImplementedError("ffi_call with legacy_backend_config, which only XLA reads")
 
-    def call(*args: Any, **attributes: Any) -> Any:
-        fn = targets.get(target_name)
-        if fn is None:
-            raise JaxRuntimeError(
-                f"NOT_FOUND: No FFI handler registered for {target_name} on a platform Host: `register_ffi_target` "
-                "takes Python functions."
-            )
+    check_method(vmap_method)
 
+    def call(*args: Any, **attributes: Any) -> Any:
         def run(*arrays: Any) -> Any:
+            fn = targets.get(target_name)
+            if fn is None:
+                raise JaxRuntimeError(
+                    f"NOT_FOUND: No FFI handler registered for {target_name} on a platform Host: `register_ffi_target` "
+                    "takes Python functions."
+                )
             return fn(*arrays, **attributes)
 
         if has_side_effect:

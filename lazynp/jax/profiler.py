@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..runtime.api import profile
+from .absent import absent
 
 __all__ = [
     "ProfileOptions",
@@ -26,6 +27,16 @@ __all__ = [
     "trace",
 ]
 FILE = "lazynp-profile.txt"
+__getattr__ = absent(
+    __name__,
+    {
+        "start_server stop_server register_subprocess": "there is no server that other programs could ask for a "
+        "profile. `with trace(folder):` writes one",
+        "device_memory_profile save_device_memory_profile": "arrays are NumPy's memory, which tracemalloc knows. "
+        "`lazynp.profile` shows how much there is at most",
+        "ProfileData ProfileEvent ProfilePlane": "traces are JSON files, which any program can read",
+    },
+)
 FIRST_LANE = 100  # of annotations: the lanes before are those of `lazynp.profile`
 
 

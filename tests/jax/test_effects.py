@@ -351,6 +351,23 @@ def test_ffi_calls_python_functions() -> None:
         j.ffi.register_ffi_target("lazynp_test_capsule", object())
     with pytest.raises(RuntimeError, match="No FFI handler registered for nobody"):
         j.ffi.ffi_call("nobody", j.ShapeDtypeStruct((3,), np.float32))(ONES)
+    with pytest.raises(ValueError, match="vmap_method"):
+        j.ffi.ffi_call("nobody", j.ShapeDtypeStruct((3,), np.float32), vmap_method="bad")
+    assert j.eval_shape(j.ffi.ffi_call("nobody", j.ShapeDtypeStruct((3,), np.float32)), ONES).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    {
+        "ffi.pycapsule": "register_ffi_target",
+        "profiler.start_server": "with trace",
+        "experimental.pallas": "jit",
+    }.items(),
+)
+def test_names_that_are_not_there_say_what_is(name: str, advice: str) -> None:
+    module, name = name.split(".")
+    with pytest.raises(AttributeError, match=f"has no attribute {name!r}: .*{advice}"):
+        getattr(getattr(lazynp.jax, module), name)
 
 
 def test_debug_log_goes_to_the_log(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
