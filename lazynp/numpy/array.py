@@ -40,6 +40,15 @@ def is_native(dtype: numpy.dtype[Any]) -> bool:
     return dtype.kind not in "OSUTMm" and dtype.names is None and dtype.name == "bfloat16"
 
 
+OF_NUMPY = 24  # dtypes of NumPy's own have lower numbers, but for texts of any length, whose arrays share memory
+
+
+def is_moved(dtype: numpy.dtype[Any]) -> bool:
+    """Whether the engine copies, joins and writes elements of this dtype, which it may not compute with: objects,
+    texts, dates, structures, numbers in the other byte order."""
+    return dtype.num < OF_NUMPY or is_native(dtype)
+
+
 added: dict[tuple[str, str], dict[str, Any]] = {}
 """By module and name of a class that derives from `ndarray`: what it has besides its body; filled by `subclasses`."""
 

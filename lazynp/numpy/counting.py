@@ -103,6 +103,17 @@ def correlate2(a: Any, v: Any, mode: Any = 0) -> Any:
     return correlate(a, v, mode, True)
 
 
+def is_counted(dtype: numpy.dtype[Any]) -> bool:
+    """Whether `numpy.bincount` takes whole numbers of that dtype."""
+    return numpy.can_cast(dtype, INTP) or dtype.kind == "u" and COUNTS_UINT64
+
+
+try:
+    COUNTS_UINT64 = numpy.bincount(numpy.zeros(1, numpy.uint64)).size == 1
+except TypeError:  # before NumPy 2.3
+    COUNTS_UINT64 = False
+
+
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     """How long the result is depends on the numbers, which are computed here."""
     given = to_node_operand(x)
@@ -113,18 +124,18 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         return NotImplemented
     fits = isinstance(minlength, (int, numpy.integer)) and minlength >= 0
     nodes = as_nodes(arrays) if wanted(arrays) and fits else None
-    if nodes is None or any(n.ndim != 1 for n in nodes) or not numpy.can_cast(given.dtype, INTP):
+    if nodes is None or any(n.ndim != 1 for n in nodes) or not is_counted(given.dtype):
         return NotImplemented
     numbers = value_of(given)
     most = int(numbers.view(UNSIGNED[numbers.itemsize]).max()) if numbers.size else -1  # negative ones are the largest
-    if most > numpy.iinfo(numbers.dtype).max:
+    if most > min(numpy.iinfo(numbers.dtype).max, numpy.iinfo(INTP).max):
         return NotImplemented
     if weights is not None and nodes[1].shape != nodes[0].shape:
         return NotImplemented
     n = max(most + 1, int(minlength))
-    if weights is None:
-        return array_of(signals.counts(nodes[0], n=n))
     places = cast_node(nodes[0], INTP)
+    if weights is None:
+        return array_of(signals.counts(places, n=n))
     if nodes[1].dtype.kind not in REAL:
         return NotImplemented
     return array_of(signals.bincount(places, convert(nodes[1], FLOAT), n=n))

@@ -26,6 +26,7 @@ from .array import (
     Handle,
     Writes,
     flag_of_writes,
+    is_moved,
     is_native,
     is_traced,
     known,
@@ -64,7 +65,7 @@ from .host import (
 from .index import is_plain, normalize
 from .line_warnings import at_line
 from .masked import select, selection_of, write_last_axes, write_selection
-from .record import as_node, cast_node, errors_kept, known_small
+from .record import as_node, cast_node, errors_kept, known_small, moved_node
 
 FULL_INT = (int, numpy.integer)
 
@@ -281,15 +282,21 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
         key = plain_key(key)
     if is_wide(value):
         value = as_base(value)
+    if type(key) is str and by_engine() and self.dtype.names is not None and key in self.dtype.names:
+        set_field(self if type(self) is ndarray else as_base(self), key, value)
+        return None
     if lies_still(self):
         return placed(self, key, value)
-    if s.details is not None and s.details.mask is not None or not is_native(s.dtype) or not writeable(self):
+    native = is_native(s.dtype)
+    if s.details is not None and s.details.mask is not None or not writeable(self):
+        return (key,)
+    if not native and not (by_engine() and is_moved(s.dtype) and is_plain(key)):
         return (key,)
     if is_plain(key):
         normal = normalize(key, self.shape)
         if (s.buf is not None or known(self)) and eager_write(self, normal, value):
             return (key,)
-        if one_element(key, normal) and not is_scalar(value):
+        if one_element(key, normal) and not (native and is_scalar(value)):
             return (key,)
         return record_set(self, normal, value)
     deferred = selection_of(value) is None or value.dtype == s.dtype or not errors_kept()
@@ -300,13 +307,27 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
     return None if write_last_axes(self, key, value) or scattered(self, key, value, places_value) else (key,)
 
 
+def set_field(self: ndarray, name: str, value: Any) -> None:
+    """Write into a field, which is a view."""
+    field = self[name]
+    if type(value) is not ndarray or not lies_still(value) or not same_memory(field._h_, value._h_):
+        field[...] = value  # else the second half of `a[name] += b`: it is there
+
+
+def same_memory(x: numpy.ndarray, y: numpy.ndarray) -> bool:
+    return x.dtype == y.dtype and x.shape == y.shape and x.strides == y.strides and x.ctypes.data == y.ctypes.data
+
+
 def placed(self: Any, key: Any, value: Any) -> tuple[Any] | None:
     """Write into memory that lies still what the engine computes; where NumPy has to do it, the key for it."""
     traced = any([is_traced(self), has_traced(key), has_traced(value)])
     whole = self if type(self) is ndarray else as_base(self)
-    if traced or not is_native(self.dtype) or not writeable(self) or not delivers(whole):
+    native = is_native(self.dtype)
+    if traced or not writeable(self) or not delivers(whole) or not native and not is_moved(self.dtype):
         return (key,)
     if not is_plain(key):
+        if not native:
+            return (key,)
         return None if scattered(whole, key, value, region_value) else (key,)
     region = self if key is Ellipsis else self[key]  # of a subclass, which may give it more axes
     if not isinstance(region, Handle) or one_element(key, normalize(key, self.shape)):
@@ -402,9 +423,10 @@ def places_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
 
 def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Node | None:
     """A node of a value that is to fill a region: in its dtype, no more axes than it has. Raises NumPy's errors."""
-    node = as_node(value)
+    native = is_native(dtype)
+    node = as_node(value) if native else moved_node(value, dtype)
     if node is None:
-        if isinstance(value, Handle):
+        if not native or isinstance(value, Handle):
             return None
         if type(value) is int:  # of more than 64 bits: an error of NumPy's, or a float
             whole = numpy.empty((), dtype)

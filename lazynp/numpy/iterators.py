@@ -328,7 +328,7 @@ def only_reads(
 class nditer:
     """See `numpy.nditer`. Its operands are pinned, since it keeps views of them."""
 
-    __slots__ = ("_iter", "_ours", "__weakref__")
+    __slots__ = ("_iter", "_ours", "_leader", "_made", "__weakref__")
 
     def __init__(self, op: Any, *args: Any, **kwargs: Any) -> None:
         ours: list[Any] = []
@@ -341,18 +341,38 @@ class nditer:
         made = numpy.nditer(host, *unwrap(args), **unwrap(kwargs))
         object.__setattr__(self, "_iter", made)
         object.__setattr__(self, "_ours", ours)
+        object.__setattr__(self, "_leader", None)
+        object.__setattr__(self, "_made", ())
+        if isinstance(op, (list, tuple)) and any([x is None for x in op]):
+            self._allocates(op, *args, **kwargs)
+
+    def _allocates(self, op: Any, flags: Any = None, op_flags: Any = None, *rest: Any, **more: Any) -> None:
+        """Note which operands the iterator makes, and of whose class they are."""
+        plain = [op_flags is not None and "no_subtype" in op_flags[i] for i in range(len(op))]
+        made = tuple([i for i, x in enumerate(op) if x is None and not plain[i]])
+        several = [x for x in op if isinstance(x, Handle)]
+        leader = max(several, key=lambda x: x.__array_priority__, default=None)
+        if made and leader is not None and type(leader) is not ndarray and leader.__array_priority__ > 0:
+            object.__setattr__(self, "_leader", leader)
+            object.__setattr__(self, "_made", made)
 
     @classmethod
     def _of(cls, made: Any, ours: Any) -> nditer:
         self = object.__new__(cls)
         object.__setattr__(self, "_iter", made)
         object.__setattr__(self, "_ours", ours)
+        object.__setattr__(self, "_leader", None)
+        object.__setattr__(self, "_made", ())
         return self
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("_iter", "_ours"):
+        if name in self.__slots__:
             raise AttributeError(name)
-        return self._shown(getattr(self._iter, name))
+        value = self._shown(getattr(self._iter, name))
+        if name != "operands" or self._leader is None:
+            return value
+        of = self._leader
+        return tuple([of_class(type(of), x, of) if i in self._made else x for i, x in enumerate(value)])
 
     def _shown(self, value: Any) -> Any:
         ours = self._ours
@@ -391,7 +411,10 @@ class nditer:
         return self._call("reset")
 
     def copy(self, /) -> nditer:
-        return nditer._of(self._iter.copy(), self._ours)
+        made = nditer._of(self._iter.copy(), self._ours)
+        object.__setattr__(made, "_leader", self._leader)
+        object.__setattr__(made, "_made", self._made)
+        return made
 
     def __copy__(self) -> nditer:
         return self.copy()

@@ -24,7 +24,19 @@ from ..ops import shape as shape_ops
 from ..runtime.storage import lock
 from . import reduce, view_methods
 from .arithmetic import defers, from_operator
-from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_native, is_traced, ndarray, of_node, wrap
+from .array import (
+    HOST_VIEW,
+    Handle,
+    Writes,
+    borrow,
+    flag_of_writes,
+    is_moved,
+    is_native,
+    is_traced,
+    ndarray,
+    of_node,
+    wrap,
+)
 from .casts import cast_to_real, discards, real_of
 from .host import (
     PLAIN,
@@ -91,7 +103,7 @@ def ravel(self: Any, order: str = "C") -> Any:
 
 def engine_copies(self: Any) -> bool:
     """Whether what copies the elements in another order is the engine's to do, and not NumPy's at once."""
-    if type(self) is not ndarray or not is_native(self.dtype):
+    if type(self) is not ndarray or not is_moved(self.dtype):
         return False
     return own(self) or by_engine() and not at_hand(self)  # `own` first: it makes a deferred selection
 
@@ -101,7 +113,7 @@ def flatten(self: Any, order: str = "C") -> Any:
     turned = turned_to(self, order) if engine_copies(self) and order != "C" and not settled(self) else None
     if turned is not None:
         self, order = turned, "C"
-    if is_wide(self) and is_native(self.dtype):
+    if is_wide(self) and is_moved(self.dtype):
         return of_class(type(self), flatten(as_base(self), order), self)
     if order != "C" or not engine_copies(self) or at_hand(self):
         return like(self, worked(self, "flatten").flatten(order), [])
@@ -119,7 +131,7 @@ def copy(self: Any, order: Any = "C") -> Any:
         return of_type(type(self), worked(self, "copy").copy(order), self)
     if at_hand(self):
         return fresh(self._h_.copy(order))
-    if order not in ("C", "K", "A", "F") or not is_native(self.dtype):
+    if order not in ("C", "K", "A", "F") or not is_moved(self.dtype):
         if is_traced(self):
             return array_of(self._node_())
         return fresh(worked(self, "copy").copy(order))
@@ -148,12 +160,13 @@ def astype(
         value = astype(base, dtype, order, casting, subok, copy)
         return (self if value is base else of_class(type(self), value, self)) if subok else value
     plainly = type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A", "F") and type(copy) is bool
-    if plainly and is_native(self.dtype) and not (isinstance(dtype, type) and issubclass(dtype, numpy.dtype)):
+    if plainly and is_moved(self.dtype) and not (isinstance(dtype, type) and issubclass(dtype, numpy.dtype)):
         target = dtype_of(dtype)
         if casting == "same_value":
             possible = KNOWS_SAME_VALUE and keeps_values(self, target)  # if not, NumPy says so
         else:
-            possible = is_native(target) and numpy.can_cast(self.dtype, target, casting)
+            computed = is_native(self.dtype) and is_native(target)
+            possible = (computed or self.dtype == target) and numpy.can_cast(self.dtype, target, casting)
         if possible:
             if target == self.dtype and not copy and lies(self, order):
                 return self

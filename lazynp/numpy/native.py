@@ -16,7 +16,7 @@ from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of
 from . import methods, products, recorded_ufuncs, ufunc
 from .arithmetic import assign, assign_where, common_order, dummy, in_memory_order
-from .array import Handle, Writes, is_native, is_traced, ndarray, of_node
+from .array import Handle, Writes, is_moved, is_native, is_traced, ndarray, of_node
 from .casts import real_of
 from .host import (
     SCALARS,
@@ -24,6 +24,7 @@ from .host import (
     at_hand,
     bare,
     blank_like,
+    by_engine,
     dtype_of,
     fresh,
     host_function,
@@ -40,7 +41,7 @@ from .host import (
 )
 from .layout import array_of
 from .line_warnings import at_line
-from .record import as_node, cast_node, cast_where, common_dtype, nodes_of
+from .record import as_node, cast_node, cast_where, common_dtype, moved_node, moved_nodes, nodes_of, stays
 
 Host = Callable[..., Any]
 
@@ -50,14 +51,14 @@ def host_of(name: str) -> Host:
     return value._implementation if type(value) is compiled._ArrayFunctionDispatcher else value
 
 
-def worth_recording(arrays: Any) -> bool:
-    """Whether some array is pending or large, and all are ours or NumPy's of dtypes that the engine has."""
+def worth_recording(arrays: Any, has: Callable[[numpy.dtype[Any]], bool] = is_native) -> bool:
+    """Whether some array is pending or large, and all are ours or NumPy's, ours of dtypes that the engine has."""
     limit = config.limit
     found = False
     for x in arrays:
         kind = type(x)
         if kind is ndarray:
-            if not is_native(x.dtype):
+            if not has(x.dtype):
                 return False
             found = found or not at_hand(x)
         elif kind is numpy.ndarray:
@@ -84,18 +85,21 @@ def where(condition: Any, *choices: Any) -> Any:
     condition, *choices = map(of_numbers, (condition, *choices))  # type: ignore[assignment]
     if not choices and type(condition) is ndarray:
         return condition.nonzero()
-    if len(choices) == 2 and worth_recording((condition, *choices)):
+    if len(choices) == 2 and worth_recording((condition, *choices), is_moved if by_engine() else is_native):
         given = (condition, *choices)
         order = common_order(given)
         if order is not None:
             given = in_memory_order(given, order)
         nodes = nodes_of(given)
+        if nodes is None:
+            parts = nodes_of(given[:1]), moved_nodes(given[1:])
+            nodes = None if None in parts else [n for p in parts if p for n in p]
         if nodes is not None:
             c, a, b = nodes
             if c.dtype != bool:
                 c = elementwise.not_equal(c, Node.of_scalar(numpy.zeros((), c.dtype)[()]))
             try:
-                dtype = common_dtype((a, b))
+                dtype = common_dtype((a, b)) if is_native(a.dtype) else a.dtype
             except (TypeError, OverflowError):
                 return host_where(condition, *choices)
             try:
@@ -213,7 +217,7 @@ def concatenate(
         type(arrays) in (tuple, list)
         and casting in CASTINGS
         and (out is None or dtype is None and type(out) is ndarray)
-        and worth_recording(arrays if out is None else (*arrays, out))
+        and worth_recording(arrays if out is None else (*arrays, out), is_moved if by_engine() else is_native)
         and not any(type(x) in SCALARS for x in arrays)
     ):
         flat = axis is None and all([type(x) in (ndarray, numpy.ndarray) for x in arrays])
@@ -264,7 +268,8 @@ CASTINGS = frozenset({"no", "equiv", "safe", "same_kind", "unsafe"})
 def native_concatenate(arrays: Any, axis: Any, dtype: Any, out: Any = None, casting: Any = "same_kind") -> Any:
     """The joined arrays, in the dtype of `out`, if there is one, in which NumPy copies them."""
     order = joined_order(arrays)
-    nodes = nodes_of(arrays if order is None else in_memory_order(arrays, order))
+    given = arrays if order is None else in_memory_order(arrays, order)
+    nodes = nodes_of(given) or (moved_nodes(given) if out is None and dtype is None else None)
     if nodes is None:
         return NotImplemented
     if out is not None:
@@ -272,7 +277,7 @@ def native_concatenate(arrays: Any, axis: Any, dtype: Any, out: Any = None, cast
     else:
         target = dtype_of(dtype) if dtype is not None else numpy.result_type(*[n.dtype for n in nodes])
     ndim = nodes[0].ndim
-    if axis is None or not ndim or not is_native(target) or any(n.ndim != ndim for n in nodes):
+    if axis is None or not ndim or not is_moved(target) or any(n.ndim != ndim for n in nodes):
         return NotImplemented
     try:
         at = operator.index(axis)
@@ -362,6 +367,8 @@ def recorded_copy(dst: Any, src: Any, casting: Any, where: Any) -> bool:
     if type(where) is list and set(map(type, where)) == {bool}:
         where = numpy.asarray(where)
     masked = type(where) is ndarray or type(where) is numpy.ndarray
+    if (masked or where is True) and by_engine() and type(dst) is ndarray and not is_native(dst.dtype):
+        return recorded_move(dst, src, casting, where)
     operands = (dst, src, where) if masked else (dst, src)
     if not (masked or where is True) or type(dst) is not ndarray or not worth_recording(operands) or not dst.ndim:
         return False
@@ -383,6 +390,22 @@ def recorded_copy(dst: Any, src: Any, casting: Any, where: Any) -> bool:
         node = cast_node(node, dst.dtype)
         assign(dst, node)
         return True
+
+
+def recorded_move(dst: ndarray, src: Any, casting: Any, where: Any) -> bool:
+    """The same, where the engine does not compute with the elements of `dst`."""
+    with lock:
+        if not recorded_ufuncs.recordable(dst, is_moved) or not dst.ndim:
+            return False
+        node = moved_node(src, dst.dtype, lambda one, x: copy_to(one, x, casting))
+        if node is None or casting == "no" or not fits(node.shape, dst.shape):
+            return False
+        if where is True:
+            assign(dst, node)
+            return True
+        chosen = stays(dst.dtype) and where.dtype == bool and fits(where.shape, dst.shape)
+        mask = as_node(where) if chosen else None
+        return mask is not None and assign_where(dst, mask, node)
 
 
 def strong(node: Node | None, dtype: numpy.dtype[Any], unsafe: bool = False) -> Node | None:

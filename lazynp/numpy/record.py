@@ -14,7 +14,7 @@ from ..ops.elementwise import cast, real, where
 from ..ops.promotion import same
 from ..runtime.recorder import recorder
 from . import array, line_warnings
-from .array import Handle, is_native, is_traced, known, ndarray, of_node
+from .array import Handle, is_moved, is_native, is_traced, known, ndarray, of_node
 from .casts import discards, warn_of_it
 from .host import of_traced
 
@@ -52,6 +52,44 @@ def as_node(x: Any) -> Node | None:
     if kind is numpy.ndarray:
         return leaf(x.shape, x.dtype, x.copy()) if is_native(x.dtype) else None
     return None
+
+
+ELEMENTS = (bool, int, float, complex, str, bytes, type(None), numpy.generic)
+
+
+def put_in(one: numpy.ndarray, x: Any) -> None:
+    one[()] = x
+
+
+def moved_node(x: Any, dtype: numpy.dtype[Any], put: Callable[[numpy.ndarray, Any], None] = put_in) -> Node | None:
+    """A node of what is written into an array of a dtype that the engine does not compute with: another array of just
+    that dtype, or one element, which `put` converts, in an array without axes; None for others."""
+    if type(x) is ndarray or type(x) is numpy.ndarray:
+        if x.dtype != dtype or x.ndim > MOST_AXES:
+            return None
+        return x._node_() if type(x) is ndarray else leaf(x.shape, dtype, x.copy())
+    if not isinstance(x, ELEMENTS) and not (type(x) is tuple and dtype.names is not None) or dtype.char == "c":
+        return None  # to an array of characters a text is several
+    one = numpy.empty((), dtype)
+    line_warnings.at_line(put, one, x)
+    return leaf((), dtype, one)
+
+
+def stays(dtype: numpy.dtype[Any]) -> bool:
+    """Whether NumPy joins arrays of a dtype in just that one: numbers in the other byte order and structures with gaps
+    become others."""
+    return numpy.result_type(dtype, dtype) == dtype
+
+
+def moved_nodes(arrays: Sequence[Any]) -> list[Node] | None:
+    """Nodes of arrays of one dtype that the engine does not compute with, to be joined, or chosen from."""
+    dtypes = [x.dtype for x in arrays if type(x) is ndarray or type(x) is numpy.ndarray]
+    if not dtypes or len(dtypes) != len(arrays) or not is_moved(dtypes[0]):
+        return None
+    if any(d != dtypes[0] for d in dtypes) or not stays(dtypes[0]):
+        return None
+    nodes = [moved_node(x, dtypes[0]) for x in arrays]
+    return None if None in nodes else nodes  # type: ignore[return-value]
 
 
 def common_dtype(nodes: Sequence[Node]) -> numpy.dtype[Any]:

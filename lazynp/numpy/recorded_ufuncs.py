@@ -265,9 +265,9 @@ def config_allows(args: Any, kwargs: Any) -> bool:
     return found or arithmetic.grows(args)
 
 
-def recordable(out: Any) -> bool:
-    """Whether a write to the whole of `out` can be recorded."""
-    if type(out) is not ndarray or not is_native(out.dtype) or out.ndim > MOST_AXES:
+def recordable(out: Any, has: Callable[[numpy.dtype[Any]], bool] = is_native) -> bool:
+    """Whether a write to the whole of `out` can be recorded; `has`: whether the engine has its dtype."""
+    if type(out) is not ndarray or not has(out.dtype) or out.ndim > MOST_AXES:
         return False
     details = out._s_.details
     if details is not None and details.mask is not None:

@@ -15,6 +15,7 @@ from ..ops import elementwise, signals
 from ..ops.elementwise import convert
 from ..ops.shape import slice_
 from .array import Handle, ndarray
+from .counting import is_counted
 from .layout import array_of
 from .record import cast_node
 from .traced import TABLE, Rule, concrete, handle, node_of
@@ -99,7 +100,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
         raise ValueError(
             "object of too small depth for desired array" if not places.ndim else "object too deep for desired array"
         )
-    if not numpy.can_cast(places.dtype, INTP):
+    if not is_counted(places.dtype):
         raise TypeError(f"Cannot cast array data from {places.dtype!r} to {INTP!r} according to the rule 'safe'")
     fixed = concrete(x) if isinstance(x, Handle) else True
     if fixed:

@@ -73,14 +73,16 @@ class Planner:
     """One pass over a segment's nodes, then the steps in order. Slots: leaf k is k, node n is n_leaves + n.
 
     Attributes:
-        kinds: what each node is. Of records, such as keys, kernels know nothing: elementwise work on them is a call.
+        kinds: what each node is. Kernels know nothing but numbers: elementwise work on records (keys are such), objects
+            and texts is a call.
     """
 
     def __init__(self, segment: Any, dead: tuple[bool, ...]) -> None:
         self.seg, self.dead = segment, dead
         self.n_leaves, self.n = len(dead), len(segment.ops)
         self.kinds = [
-            LIBRARY if k.kind == MAP and t.kind == "V" else k.kind for k, t in zip(segment.ops, segment.dtypes)
+            LIBRARY if k.kind == MAP and (t.kind in "VOSUMm" or not t.isnative) else k.kind
+            for k, t in zip(segment.ops, segment.dtypes)
         ]
         self.needed = self.reachable()
         self.users: list[list[int]] = [[] for _ in range(self.n_leaves + self.n)]

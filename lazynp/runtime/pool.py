@@ -86,7 +86,7 @@ class Pool:
         n = dtype.itemsize
         for d in shape:
             n *= d
-        if n < SMALLEST:
+        if n < SMALLEST or dtype.hasobject:  # objects are counted: their memory is never just memory
             return np.empty(shape, dtype)
         with self.lock:
             self.used.add(n)

@@ -1,0 +1,146 @@
+"""Objects, texts, dates, structures and numbers in the other byte order are moved by the engine: copies, joins, writes
+and choices, without NumPy (`config.strict`), with NumPy's values, dtypes and layouts."""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+from lazynp.numpy.host import HostFallbackError
+from lazynp.runtime.recorder import recorder
+
+DTYPES: dict[str, Any] = {
+    "objects": "O",
+    "texts": "U3",
+    "bytes": "S2",
+    "dates": "M8[s]",
+    "other order": ">i4",
+    "structures": [("a", "i4"), ("b", "O")],
+    "structures of texts": [("a", "f8"), ("c", "U2")],
+}
+SMALL, LARGE = 6, 30_000  # from 64 KB on, buffers come from the pool
+
+
+def values(name: str, n: int, rng: random.Random) -> numpy.ndarray:
+    dtype = DTYPES[name]
+    if name == "objects":
+        out = numpy.empty(n, object)
+        out[:] = [rng.choice([None, "x", i, 2.5]) for i in range(n)]
+        return out
+    if type(dtype) is list:
+        return numpy.array([(i, str(i)) for i in range(n)], dtype)
+    return numpy.array([rng.randrange(99) for _ in range(n)]).astype(dtype)
+
+
+def program(np: Any, host: numpy.ndarray, seed: int) -> list[Any]:
+    """Some copies, views, writes and joins, and all arrays in the end."""
+    rng, pool = random.Random(seed), [np.array(host)]
+    n = len(host)
+    for _ in range(12):
+        x = rng.choice(pool)
+        y, m, some = x, x.shape[0], np.arange(x.size).reshape(x.shape) % 3 == 0
+        match rng.randrange(12):
+            case 0:
+                y = x.copy(rng.choice("CKAF"))
+            case 1:
+                y = x.flatten(rng.choice("CFKA"))
+            case 2:
+                y = x[rng.randrange(m) :: rng.choice([1, 2, -1, 3])]
+            case 3:
+                y = x.reshape(2, -1) if x.size % 2 == 0 else x.ravel()
+            case 4:
+                y = x.T
+            case 5:
+                y = np.concatenate([x, x[::-1]])[: 2 * n]
+            case 6:
+                x[1 : m // 2 + 1] = x[:1]
+            case 7:
+                np.copyto(x, x[:1])
+            case 8 if x.dtype.isnative:
+                np.copyto(x, x[::-1], where=some)
+            case 9 if x.dtype.isnative:
+                y = np.where(some, x, x[::-1])
+            case 10:
+                y = x.astype(x.dtype)
+            case _ if x.dtype.names:
+                x["a"] = 7
+                x["a"][:1] += 1
+        pool.append(y)
+    return pool
+
+
+def layout(x: Any) -> list[int]:
+    return [step for step, n in zip(x.strides, x.shape) if n > 1]
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph", "strict"])
+@pytest.mark.parametrize("name", DTYPES)
+def test_programs(name: str, mode: str) -> None:
+    for size, count in ((SMALL, 40), (LARGE, 2)):
+        for seed in range(count):
+            host = values(name, size, random.Random(seed))
+            right = program(numpy, host, seed)
+            strict = mode == "strict" and name != "other order"  # which NumPy turns into the own one, by a cast
+            with lazynp.config(mode="auto" if mode == "auto" else "graph", strict=strict):
+                found = program(lazynp, host, seed)
+            for x, y in zip(right, map(numpy.asarray, found)):
+                assert (x.dtype, x.shape, layout(x)) == (y.dtype, y.shape, layout(y))
+                assert x.tolist() == y.tolist()
+
+
+def test_elements() -> None:
+    with lazynp.config(mode="graph", strict=True):
+        x = lazynp.array([(1, 2.0, "a"), (3, 4.0, "b")], [("i", "i4"), ("f", "f8"), ("s", "U3")])
+        x["i"], x["s"] = [5, 6], "long"
+        x["f"] *= 2
+        x[1:] = (7, 8, "c")
+        assert x.tolist() == [(5, 4.0, "lon"), (7, 8.0, "c")]
+        y = lazynp.array(["a", "b", "c"], object)
+        lazynp.copyto(y, "q", where=lazynp.array([True, False, True]))
+        y[1:] = None
+        assert y.tolist() == ["q", None, None]
+        assert lazynp.full((2, 2), numpy.array((1, 2), "i4,i4")).tolist() == [[(1, 2)] * 2] * 2
+        with pytest.raises(TypeError):
+            lazynp.copyto(lazynp.array(numpy.array([1.5, 2.5], ">f4")), "x")
+        with pytest.raises(HostFallbackError):  # it computes
+            y == y  # noqa: B015
+
+
+def test_characters() -> None:
+    """To an array of characters a text is several elements."""
+    with lazynp.config(mode="graph"):
+        x = lazynp.zeros((2, 3), "c")
+        x[0] = "abc"
+        assert x.tolist() == [[b"a", b"b", b"c"], [b""] * 3]
+
+
+def test_objects_are_counted() -> None:
+    """No reference is lost, and none too many is kept, whichever buffer an object was in."""
+
+    class Thing:
+        pass
+
+    thing = Thing()
+    before = sys.getrefcount(thing)
+    for mode in ("auto", "graph"):
+        with lazynp.config(mode=mode):
+            x = lazynp.array([thing] * 20_000, object)
+            y = x.copy()
+            y[::2] = None
+            z = lazynp.concatenate([x, y])
+            w = x.reshape(100, 200).T.copy()
+            lazynp.copyto(y, x)
+            y[5:700] = x[5:700]
+            assert (
+                all(a is thing for a in numpy.asarray(y)) and numpy.asarray(w).shape == (200, 100) and len(z) == 40_000
+            )
+            del x, y, z, w
+            recorder.flush()
+        gc.collect()
+        assert sys.getrefcount(thing) == before
