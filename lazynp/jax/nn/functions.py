@@ -6,18 +6,23 @@ so that its derivative at zero is zero.
 
 from __future__ import annotations
 
+import functools
 import operator
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...api.trace import stack
 from .. import dtypes, lax
 from .. import numpy as jnp
 from ..arguments import arraylike, inexact
 from ..derivatives import custom_jvp
+from ..jitting import jit
 from ..numpy.axes import check_sizes, static_int
 
+Fun = Callable[..., Any]
 Axis = int | tuple[int, ...] | None
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -29,15 +34,33 @@ def identity(x: Any) -> Any:
     return arraylike("identity", x)
 
 
+def with_rule(value: Fun, slope: Fun) -> Callable[[Fun], Fun]:
+    """For an activation: where a graph is traced to be shown it has, as in JAX, a call of a jitted function with a rule
+    of its own, which computes `value`, and whose derivative is one where `slope` says so."""
+
+    def decorate(f: Fun) -> Fun:
+        equation = custom_jvp(jit(functools.wraps(f)(lambda x: value(x))))
+        equation.defjvps(lambda g, out, x: lax.select(slope(x), g, lax.full_like(g, 0)))
+
+        @functools.wraps(f)
+        def call(x: Any) -> Any:
+            x = arraylike(f.__name__, x)
+            return equation(x) if stack.shown and x.node.trace else f(x)
+
+        return call
+
+    return decorate
+
+
+@with_rule(lambda x: jnp.maximum(x, 0), lambda x: x > 0)
 def relu(x: Any) -> Any:
     """max(x, 0), of x's dtype; the derivative at 0 is 0."""
-    x = arraylike("relu", x)
     return jnp.where(x <= 0, 0, x) if x.dtype != bool else jnp.maximum(x, 0)
 
 
+@with_rule(lambda x: jnp.minimum(jnp.maximum(x, 0), 6.0), lambda x: (x > 0) & (x < 6))
 def relu6(x: Any) -> Any:
     """min(max(x, 0), 6); the derivative at 0 and at 6 is 0."""
-    x = arraylike("relu6", x)
     return jnp.where(x <= 0, 0.0, jnp.where(x >= 6, 6.0, x))
 
 
