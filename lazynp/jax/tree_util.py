@@ -6,14 +6,12 @@ a class becomes one by registration.
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import functools
 import textwrap
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import optree
 
@@ -24,15 +22,14 @@ from ..tree import map as map_raw
 from ..tree import metadata as metadata_raw
 from .tree_keys import DictKey, FlattenedIndexKey, GetAttrKey, KeyPath, SequenceKey, keystr
 from .tree_keys import KeyEntry as KeyEntry
+from .tree_nodes import T, WithKeys, is_tree_node, keys_of, register_dataclass, register_pytree_node, with_keys
+from .tree_nodes import register_pytree_node_class as register_pytree_node_class
+from .tree_nodes import register_pytree_with_keys as register_pytree_with_keys
+from .tree_nodes import register_pytree_with_keys_class as register_pytree_with_keys_class
+from .tree_nodes import register_static as register_static
 
-T = TypeVar("T")
 IsLeaf = Callable[[Any], bool] | None
-WithKeys = Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]]
 UNSPECIFIED = object()
-FLATTENS = "The to_iterable function for a custom PyTree node should return a"
-with_keys: dict[type, WithKeys] = {}
-"""Registered classes whose children have keys."""
-node_types: set[type] = {type(None), tuple, list, dict, OrderedDict, defaultdict}
 
 
 class PyTreeDef:
@@ -92,6 +89,17 @@ class PyTreeDef:
         """This structure with `inner` in the place of each leaf."""
         return PyTreeDef(self.spec.compose(inner.spec))
 
+    def from_iterable_tree(self, tree: Any) -> Any:
+        """The tree of this structure whose nodes have the children of these iterables. Raises ValueError where their
+        number is wrong, TypeError for what is no iterable."""
+        if self.spec.is_leaf():
+            return tree
+        given, parts = list(tree), self.children()
+        if len(given) != len(parts):
+            raise ValueError("Arity mismatch between trees")
+        one = self.spec.one_level()
+        return one.unflatten([part.from_iterable_tree(x) for part, x in zip(parts, given)])
+
     def walk(self, f_node: Callable[..., Any] | None, f_leaf: Callable[..., Any] | None, leaves: Iterable[Any]) -> Any:
         """`f_node(children, data)` from the leaves up, with what a node keeps beside its children."""
         node = None if f_node is None else lambda kind, data, children: f_node(tuple(children), data)
@@ -126,7 +134,7 @@ def child_keys(tree: Any, entries: Sequence[Any]) -> list[Any]:
     if kind in (dict, OrderedDict, defaultdict):
         return [DictKey(k) for k in entries]
     if kind in with_keys:
-        return [k for k, _ in with_keys[kind](tree)[0]]
+        return keys_of(tree)
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return [GetAttrKey(name) for name in tree._fields]
     return [FlattenedIndexKey(i) for i in range(len(entries))]
@@ -300,11 +308,6 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
     return all([is_leaf_type(x) or is_leaf is not None and is_leaf(x) for x in iterable])
 
 
-def is_tree_node(typ: type) -> bool:
-    """Whether instances of a type are nodes rather than leaves."""
-    return typ in node_types or issubclass(typ, tuple) and hasattr(typ, "_fields")
-
-
 def tree_transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:
     """A tree of trees inside out. Without an inner structure, that of the first leaf.
 
@@ -380,14 +383,18 @@ def tree_map_with_path(
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     """A node's children and what else it keeps. Raises ValueError for a leaf."""
     level = one_level(tree)
-    return tuple(level.children), kept_of(level.metadata, type(tree))
+    kind = type(tree)
+    named = isinstance(tree, tuple) and kind is not tuple
+    children: Any = list if named or kind in (list, OrderedDict, defaultdict) else tuple
+    return children(level.children), kept_of(level.metadata, kind)
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
     """A node's children with their keys, and what else it keeps. Raises ValueError for a leaf."""
     level = one_level(tree)
     children, data = flatten_one_level(tree)
-    return list(zip(child_keys(tree, level.entries), children)), data
+    pairs = zip(child_keys(tree, level.entries), children)
+    return list(pairs) if type(tree) in with_keys else tuple(pairs), data
 
 
 def treedef_children(treedef: Any) -> list[PyTreeDef]:
@@ -403,126 +410,6 @@ def treedef_is_leaf(treedef: Any) -> bool:
 def treedef_tuple(treedefs: Iterable[Any]) -> PyTreeDef:
     """The structure of a tuple of trees of these structures."""
     return PyTreeDef(optree.treespec_tuple([PyTreeDef(t).spec for t in treedefs], namespace=NAMESPACE))
-
-
-# --- Registration -----------------------------------------------------------------------------------------------------
-
-
-def register_pytree_node(
-    nodetype: type[T],
-    flatten_func: Callable[[T], tuple[Iterable[Any], Any]],
-    unflatten_func: Callable[[Any, Any], T],
-    flatten_with_keys_func: WithKeys | None = None,
-) -> None:
-    """Make a class a node: `flatten_func(x) -> (children, aux)`, `unflatten_func(aux, children) -> x`.
-
-    Raises: ValueError where it is one already.
-    """
-
-    def flatten(x: T) -> tuple[tuple[Any, ...], Any]:
-        made = flatten_func(x)
-        if not isinstance(made, tuple) or len(made) != 2:
-            raise ValueError(f"{FLATTENS} (children, aux_data) tuple, got {made!r}")
-        if not isinstance(made[0], Iterable):
-            raise ValueError(f"{FLATTENS} (children, aux_data) tuple where 'children' is iterable, got {made!r}")
-        return tuple(made[0]), made[1]
-
-    if nodetype in node_types:
-        raise ValueError(f"Duplicate custom PyTreeDef type registration for {nodetype}.")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"PyTree type .* is a subclass of `collections.namedtuple`", UserWarning)
-        optree.register_pytree_node(
-            nodetype, flatten, lambda data, children: unflatten_func(data, tuple(children)), namespace=NAMESPACE
-        )
-    node_types.add(nodetype)
-    if flatten_with_keys_func is not None:
-        with_keys[nodetype] = flatten_with_keys_func
-
-
-def register_pytree_with_keys(
-    nodetype: type[T],
-    flatten_with_keys: WithKeys,
-    unflatten_func: Callable[[Any, Any], T],
-    flatten_func: Callable[[T], tuple[Iterable[Any], Any]] | None = None,
-) -> None:
-    """Make a class a node whose children have keys: `flatten_with_keys(x) -> (pairs of key and child, aux)`."""
-
-    def flatten(x: T) -> tuple[Iterable[Any], Any]:
-        pairs, data = flatten_with_keys(x)
-        return [child for _, child in pairs], data
-
-    register_pytree_node(nodetype, flatten_func or flatten, unflatten_func, flatten_with_keys)
-
-
-def register_pytree_node_class(cls: type[T]) -> type[T]:
-    """Decorator: a class with `tree_flatten(self)` and the class method `tree_unflatten(aux, children)` is a node."""
-    made: Any = cls
-    register_pytree_node(cls, lambda x: made.tree_flatten(x), made.tree_unflatten)
-    return cls
-
-
-def register_pytree_with_keys_class(cls: type[T]) -> type[T]:
-    """Decorator: the same with `tree_flatten_with_keys(self)`, and `tree_flatten` if it has one."""
-    made: Any = cls
-    plain = (lambda x: made.tree_flatten(x)) if hasattr(cls, "tree_flatten") else None
-    register_pytree_with_keys(cls, lambda x: made.tree_flatten_with_keys(x), made.tree_unflatten, plain)
-    return cls
-
-
-def register_dataclass(
-    nodetype: type[T],
-    data_fields: Sequence[str] | None = None,
-    meta_fields: Sequence[str] | None = None,
-    drop_fields: Sequence[str] = (),
-) -> type[T]:
-    """Make a dataclass a node: `data_fields` are children, `meta_fields` belong to the structure.
-
-    Without these, fields with `metadata=dict(static=True)` are meta fields. Raises: ValueError where one is left out.
-    """
-    if (data_fields is None) != (meta_fields is None):
-        raise TypeError(
-            "register_dataclass: data_fields and meta_fields must both be specified when either is specified. Got "
-            f"{data_fields=} {meta_fields=}."
-        )
-    fields = dataclasses.fields(nodetype) if dataclasses.is_dataclass(nodetype) else ()
-    if data_fields is None or meta_fields is None:
-        if not dataclasses.is_dataclass(nodetype):
-            raise TypeError(
-                "register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass. Got "
-                f"{nodetype=}."
-            )
-        meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
-        data_fields = [f.name for f in fields if not f.metadata.get("static", False)]
-        data_fields = [name for name in data_fields if name not in drop_fields]
-    data, meta = tuple(data_fields), tuple(meta_fields)
-    if both := {*data} & {*meta}:
-        raise ValueError(f"data_fields and meta_fields must not overlap. Overlapping fields: {both}.")
-    if fields:
-        need = {f.name for f in fields if f.init} - set(drop_fields)
-        if {*data, *meta} != need:
-            missing, extra = need - {*data, *meta}, {*data, *meta} - need
-            raise ValueError(
-                "data_fields and meta_fields must include all dataclass fields with ``init=True`` and only them."
-                + (f" Missing fields: {missing}. Add them to drop_fields to suppress this error." if missing else "")
-                + (f" Unexpected fields: {extra}." if extra else "")
-            )
-
-    def flatten(x: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
-        return [(GetAttrKey(k), getattr(x, k)) for k in data], tuple([getattr(x, k) for k in meta])
-
-    def unflatten(kept: Any, children: Any) -> T:
-        return nodetype(**dict(zip(meta, kept)), **dict(zip(data, children)))
-
-    register_pytree_with_keys(
-        nodetype, flatten, unflatten, lambda x: ([getattr(x, k) for k in data], tuple([getattr(x, k) for k in meta]))
-    )
-    return nodetype
-
-
-def register_static(cls: type[T]) -> type[T]:
-    """Decorator: instances are nodes without children, part of the structure. They hash and compare."""
-    register_pytree_node(cls, lambda x: ((), x), lambda x, _: x)
-    return cls
 
 
 class Whole:

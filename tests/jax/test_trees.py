@@ -127,6 +127,35 @@ def test_small_questions() -> None:
     assert found[0] == found[1]
 
 
+def test_one_level_of_each_kind() -> None:
+    trees = [[1, [2]], (1, 2), {"b": 1, "a": 2}, OrderedDict(b=1, a=2), defaultdict(int, b=1), Pair(1, 2), None]
+    found = []
+    for j in (jax, lazynp.jax):
+        u = j.tree_util
+        levels = [u.flatten_one_level(tree) for tree in trees]
+        keys = [[(str(k), x) for k, x in u.flatten_one_level_with_keys(tree)[0]] for tree in trees[:5]]
+        nodes = [u.is_tree_node(x) for x in (list, int, Pair, [1], 1)]
+        found.append((levels, [type(children) for children, _ in levels], keys, nodes))
+    assert found[0] == found[1]
+
+
+def test_what_is_no_function_or_no_iterable_is_refused() -> None:
+    for j in (jax, lazynp.jax):
+        u, kind = j.tree_util, type("Kind", (), {})
+        for functions in ((1, 2), (lambda x: ((), None), 2), (lambda x: ((), None), lambda a, c: 1, 3)):
+            with pytest.raises(TypeError, match="register_node"):
+                u.register_pytree_node(kind, *functions)
+        u.register_pytree_with_keys(kind, lambda x: ([1, 2], None), lambda a, c: c)
+        with pytest.raises(ValueError, match="to_iterable_with_keys"):
+            u.flatten_one_level_with_keys(kind())
+        structure = u.tree_structure([1, (2, {"a": 3}), None])
+        assert structure.from_iterable_tree((7, [8, (9,)], ())) == [7, (8, {"a": 9}), None]
+        with pytest.raises(ValueError, match="Arity"):
+            structure.from_iterable_tree([7])
+        with pytest.raises(TypeError):
+            structure.from_iterable_tree(7)
+
+
 def test_dataclasses_with_fields_that_are_no_arguments() -> None:
     for j in (jax, lazynp.jax):
 

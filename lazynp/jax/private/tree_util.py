@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import collections
-
 from .. import tree_util as _public
-
-BUILT_IN = (tuple, list, dict, type(None), collections.OrderedDict, collections.defaultdict)
+from ..tree_nodes import node_types
 
 
 class Registry:
     """The types that are nodes, as far as they can be asked for."""
 
     def __contains__(self, kind: object) -> bool:
-        return kind in BUILT_IN or kind in _public.node_types
+        return kind in node_types
 
 
 _registry = Registry()
