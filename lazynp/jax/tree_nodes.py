@@ -73,15 +73,20 @@ def register_pytree_with_keys(
     """Make a class a node whose children have keys: `flatten_with_keys(x) -> (pairs of key and child, aux)`."""
 
     def flatten(x: T) -> tuple[Iterable[Any], Any]:
-        pairs, data = flatten_with_keys(x)
+        pairs, data = pairs_of(flatten_with_keys, x)
         return [child for _, child in pairs], data
 
     register_pytree_node(nodetype, flatten_func or flatten, unflatten_func, flatten_with_keys)
 
 
 def keys_of(tree: Any) -> list[Any]:
-    """The keys of a node whose class was registered with some. Raises ValueError where its function gives none."""
-    made = with_keys[type(tree)](tree)
+    """The keys of a node whose class was registered with some."""
+    return [key for key, _ in pairs_of(with_keys[type(tree)], tree)[0]]
+
+
+def pairs_of(flatten_with_keys: WithKeys, tree: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """A node's children with their keys, and what else it keeps. Raises ValueError where the function gives no such."""
+    made = flatten_with_keys(tree)
     if not isinstance(made, tuple) or len(made) != 2:
         raise ValueError(f"{KEYED}, got {made!r}")
     if not isinstance(made[0], Iterable):
@@ -90,7 +95,7 @@ def keys_of(tree: Any) -> list[Any]:
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise ValueError(f"{KEYED} where each child is a pair of a key and a leaf, got {pair!r}")
-    return [key for key, _ in pairs]
+    return pairs, made[1]
 
 
 def register_pytree_node_class(cls: type[T]) -> type[T]:
