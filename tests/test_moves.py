@@ -120,6 +120,15 @@ def test_characters() -> None:
         assert x.tolist() == [[b"a", b"b", b"c"], [b""] * 3]
 
 
+def test_joins_that_cast() -> None:
+    given = [numpy.array([1.5, 2.5]), numpy.array([3.5])]
+    with lazynp.config(mode="graph"):
+        for dtype in (">f8", "U", "S4", object):
+            wanted = numpy.concatenate(given, dtype=dtype, casting="unsafe")
+            found = lazynp.concatenate(list(map(lazynp.array, given)), dtype=dtype, casting="unsafe")
+            assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
+
+
 def test_objects_are_counted() -> None:
     """No reference is lost, and none too many is kept, whichever buffer an object was in."""
 

@@ -453,16 +453,25 @@ def assign_where(self: ndarray, mask: Node, node: Node) -> bool:
     return True
 
 
+def settle_objects(s: Storage) -> None:
+    """Objects that were written over are let go of at once: what happens then may matter."""
+    if s.node is not None and s.node.dtype.hasobject:
+        recorder.demand(s.node)
+
+
 def store(s: Storage, view: View | None, node: Node) -> None:
     """Make node what a view of a storage shows, under the lock. A buffer that has to stay, since another thread has it
     written by NumPy or has just taken a view of it, gets the value at once."""
     pinned = s.details is not None and s.details.pin
     if view is None and not pinned and (s.node is not None or s.close()):
         s.hold(node)
+        settle_objects(s)
         return
     base = s.graph()
     if not pinned and s.node is base or node.trace:
         s.hold(node if view is None else view.write(base, node))
+        del base
+        settle_objects(s)
         return
     if node.value is None:
         recorder.demand(node)

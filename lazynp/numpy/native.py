@@ -277,7 +277,9 @@ def native_concatenate(arrays: Any, axis: Any, dtype: Any, out: Any = None, cast
     else:
         target = dtype_of(dtype) if dtype is not None else numpy.result_type(*[n.dtype for n in nodes])
     ndim = nodes[0].ndim
-    if axis is None or not ndim or not is_moved(target) or any(n.ndim != ndim for n in nodes):
+    if axis is None or not ndim or any(n.ndim != ndim for n in nodes):
+        return NotImplemented
+    if not is_native(target) and target != nodes[0].dtype:  # a cast, which is NumPy's
         return NotImplemented
     try:
         at = operator.index(axis)
