@@ -120,6 +120,27 @@ def test_characters() -> None:
         assert x.tolist() == [[b"a", b"b", b"c"], [b""] * 3]
 
 
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        numpy.dtype("O", metadata={"a": 1}),
+        numpy.dtype([("x", numpy.dtype("U3", metadata={"a": 1}))]),
+        numpy.dtype([("x", "i4"), ("y", "f4")], align=True),
+    ],
+)
+def test_what_equal_dtypes_have_not(dtype: Any) -> None:
+    """The engine may have an equal dtype from before."""
+    plain = numpy.dtype([(n, dtype[n].str) for n in dtype.names] if dtype.names else dtype.str)
+    with lazynp.config(mode="graph"):
+        for d in (plain, dtype):
+            x = lazynp.zeros(10, d)
+            x[2:] = x[:1]
+            y = lazynp.full(10, x[0], d).copy()
+            for z in map(numpy.asarray, (x, y, x.flatten())):
+                assert z.dtype.isalignedstruct == d.isalignedstruct and z.dtype.metadata == d.metadata
+                assert not z.dtype.names or z.dtype["x"].metadata == d["x"].metadata
+
+
 def test_joins_that_cast() -> None:
     given = [numpy.array([1.5, 2.5]), numpy.array([3.5])]
     with lazynp.config(mode="graph"):

@@ -46,7 +46,15 @@ OF_NUMPY = 24  # dtypes of NumPy's own have lower numbers, but for texts of any 
 def is_moved(dtype: numpy.dtype[Any]) -> bool:
     """Whether the engine copies, joins and writes elements of this dtype, which it may not compute with: objects,
     texts, dates, structures, numbers in the other byte order."""
-    return dtype.num < OF_NUMPY or is_native(dtype)
+    return is_native(dtype) or dtype.num < OF_NUMPY and not says_more(dtype)
+
+
+def says_more(dtype: numpy.dtype[Any]) -> bool:
+    """Whether a dtype, or one in it, has what equal ones may not have: metadata, or the flag of aligned structures."""
+    if dtype.metadata is not None or dtype.isalignedstruct:
+        return True
+    inner = [field[0] for field in dtype.fields.values()] if dtype.fields else [dtype.base] * (dtype.base is not dtype)
+    return any(map(says_more, inner))
 
 
 added: dict[tuple[str, str], dict[str, Any]] = {}
