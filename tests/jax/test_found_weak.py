@@ -82,6 +82,11 @@ jnp.array([[A((), 'float8_e4m3fn')], [1]])
 A((3,)).__reversed__
 repr(jsp.stats.gaussian_kde(jnp.arange(4.0)))[:140]
 jsp.stats.rankdata(A((2, 3)), axis=(0, 1))
+jsp.special.hyp2f1(1.0, 2, 3.0, 0.5)
+jsp.linalg.cholesky(A((3,)))
+jsp.linalg.cho_factor(2.0)
+jnp.shape([1, 2]), jnp.ndim((1, [2])[:1]), jnp.size(None), jnp.size([[1, 2]], 1)
+jsp.linalg.sqrtm(A((3,)))
 jsp.signal.fftconvolve(A((3, 4)), A((3, 4)), axes=(0, 5))
 jsp.signal.fftconvolve(A(()), A(()), axes=0)
 jsp.signal.fftconvolve(A((3, 4)), A((2, 4)), axes=(0, -2))

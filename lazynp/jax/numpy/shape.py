@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,24 +45,35 @@ def own(value: np.ndarray, weak: bool) -> Array:
     return wrap_value(np.array(value, order="C"), weak)
 
 
+def looked_at(name: str, a: Any) -> None:
+    """Warn where something is asked for its shape that is no array, as JAX does."""
+    if not is_arraylike(a):
+        text = f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0. In a future JAX release this"
+        warnings.warn(f"{text} will be an error.", DeprecationWarning, stacklevel=3)
+
+
 def shape(a: Any) -> tuple[int, ...]:
     """The shape of an array."""
-    check_arraylike("shape", a)
+    looked_at("shape", a)
+    return shape_at(a)
+
+
+def shape_at(a: Any) -> tuple[int, ...]:
     if isinstance(a, Array):
         return a.shape
-    return shape(a.__jax_array__()) if hasattr(a, "__jax_array__") and not hasattr(a, "shape") else np.shape(a)
+    return shape_at(a.__jax_array__()) if hasattr(a, "__jax_array__") and not hasattr(a, "shape") else np.shape(a)
 
 
 def ndim(a: Any) -> int:
     """How many axes an array has."""
-    check_arraylike("ndim", a)
-    return len(shape(a))
+    looked_at("ndim", a)
+    return len(shape_at(a))
 
 
 def size(a: Any, axis: Any = None) -> int:
     """How many elements an array has, or how many along axes."""
-    check_arraylike("size", a)
-    full = shape(a)
+    looked_at("size", a)
+    full = shape_at(a)
     return math.prod([full[i] for i in axes_of(axis, len(full))])
 
 

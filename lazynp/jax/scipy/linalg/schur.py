@@ -47,7 +47,7 @@ def sqrtm(A: Any, blocksize: int = 1) -> Any:
     if blocksize > 1:
         raise NotImplementedError("Blocked version is not implemented yet.")
     (a,) = matrices(A)
-    if a.ndim != 2:
+    if a.ndim > 2:
         raise ValueError(f"sqrtm takes one matrix, got shape {a.shape}")
     t, z = schur(a, output="complex")
     return z @ apply(lapack.triangular_root, t.node) @ adjoint(z)

@@ -23,6 +23,8 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     NaN where the matrix is not positive. `overwrite_a` and `check_finite` do nothing, here and below.
     """
     (a,) = matrices(a)
+    if a.ndim < 2 and not lower:
+        jnp.matrix_transpose(a)  # JAX's error
     return jnp.linalg.cholesky(a, upper=not lower, symmetrize_input=False)
 
 

@@ -92,7 +92,8 @@ def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
 
     Raises: ValueError for complex numbers.
     """
-    return hyp2f1_of(*jnp.broadcast_arrays(*real_inexact("hyp2f1", a, b, c, x)))
+    out = hyp2f1_of(*jnp.broadcast_arrays(*real_inexact("hyp2f1", a, b, c, x)))
+    return lax.convert_element_type(out, out.dtype)
 
 
 # Bessel functions.
