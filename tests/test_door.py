@@ -316,8 +316,6 @@ HOST_WORK: dict[str, Callable[[Any], Any]] = {  # on three objects, which only N
     "flatiter.__setitem__": lambda x: x.flat.__setitem__(slice(1, 3), 0),
     "ndarray.flat": lambda x: setattr(x, "flat", 1),
     "ndarray.astype": lambda x: x.astype(float),
-    "ndarray.copy": lambda x: x.copy(),
-    "ndarray.flatten": lambda x: x.flatten(),
     "ndarray.fill": lambda x: x.fill(2),
     "ndarray.repeat": lambda x: x.repeat(2),
     "ndarray.put": lambda x: x.put([0, 1], 3),
@@ -332,6 +330,7 @@ NO_WORK: dict[str, Callable[[Any], Any]] = {
     "views": lambda x: (x[::-1], x.reshape(3, 1).T, x.flat, x[None], x.view()),
     "elements": lambda x: (x[1], x.flat[1], x[:1] + x[:1], x.item(2), x.__setitem__(1, 4), x.flat.__setitem__(1, 3)),
     "what is handed out": lambda x: (x.tolist(), str(x), numpy.asarray(x), list(x), x.tobytes()),
+    "what is moved": lambda x: (x.copy(), x.flatten(), np.concatenate([x, x]), x.__setitem__(slice(1, 3), x[:1])),
     "elements in turn": lambda x: list(np.nditer(x, ["refs_ok"])),
 }
 
