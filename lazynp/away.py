@@ -8,9 +8,13 @@ import numpy as np
 
 
 class Away:
-    """A value that is not in main memory."""
+    """A value that is not in main memory, or not only. Attributes: here: whether it is there, too."""
 
     __slots__ = ()
+    here = False
+
+    def wait(self) -> None:
+        """Until it has been computed."""
 
     def host(self) -> np.ndarray:
         """A copy that NumPy can read; the same one each time."""

@@ -181,11 +181,13 @@ class Flags(threading.local):
         state: a number for the values that graphs depend on.
         fast: the same; None while calls of compiled functions need care (`CAREFUL`, or a mesh is set).
         on_mesh: whether a mesh of devices is set, on which results of calls lie.
+        elsewhere: whether arrays may be in another memory than the host's, so that calls have to look for them.
+        on_host: whether `jax_default_device` says that what is computed now is computed on the host, wherever else.
     """
 
     state: int
     fast: int | None
-    on_mesh = False
+    on_mesh = elsewhere = on_host = False
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"Unrecognized config option: {name}")
@@ -223,7 +225,8 @@ def refresh(target: Any) -> None:
     """Work the keys out anew, of the process (the class) or of this thread."""
     values = tuple([getattr(target, name) for name in TRACED])
     target.state = states.setdefault(values, len(states))
-    target.fast = None if target.on_mesh or any([getattr(target, name) for name in CAREFUL]) else target.state
+    careful = target.on_mesh or target.elsewhere or any([getattr(target, name) for name in CAREFUL])
+    target.fast = None if careful else target.state
     for watcher in watchers:
         watcher(target)
 
@@ -251,6 +254,15 @@ def on_mesh(yes: bool) -> None:
     if flags.on_mesh != yes:
         flags.on_mesh = yes
         refresh(flags)
+
+
+def elsewhere(yes: bool) -> None:
+    """Say whether arrays may be in another memory than the host's."""
+    if Flags.elsewhere != yes:
+        Flags.elsewhere = yes
+        refresh(Flags)
+        if "state" in vars(flags):
+            refresh(flags)
 
 
 class Override:

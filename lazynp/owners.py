@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import site
+import sys
 import sysconfig
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -43,4 +44,16 @@ def whose_folder(folder: str) -> str:
     if path.startswith(STANDARD):
         return PYTHON
     libraries, standard = elsewhere()
-    return LIBRARY if path.startswith(libraries) else PYTHON if path.startswith(standard) else OWN
+    roots = [root or "." for root in sys.path if has_been_installed(root or ".")]
+    if path.startswith((*libraries, *folders(*roots))):
+        return LIBRARY
+    return PYTHON if path.startswith(standard) else OWN
+
+
+@functools.lru_cache(4096)
+def has_been_installed(root: str) -> bool:
+    """Whether a folder that modules are looked for in was filled by an installer, such as `pip install --target`."""
+    try:
+        return any([name.endswith(".dist-info") for name in os.listdir(root)])
+    except OSError:  # an archive, or not there
+        return False

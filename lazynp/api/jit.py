@@ -21,7 +21,7 @@ from ..graph.function import Function
 from ..graph.node import BORROWED, Node, leaf
 from ..runtime import jit_calls, known
 from ..runtime.checks import check_values
-from ..runtime.execute import Program, value_of
+from ..runtime.execute import Program, buffer_of, kind_of, place, values_of
 from ..runtime.recorder import recorder
 from ..runtime.reuse import spend, use_as
 from ..signatures import (
@@ -90,10 +90,10 @@ class Entry:
 
     def program(self, values: Sequence[Any], donated: tuple[bool, ...] = ()) -> tuple[Program, list[Any]]:
         """The program for arguments of these kinds, and for each result (where, at, maker): see `Program.sources`."""
-        key = (tuple([None if type(v) is np.ndarray else type(v) for v in values]), donated)
+        key = (tuple(map(kind_of, values)), donated, *place())
         found = self.programs.get(key)
         if found is None:
-            program = Program(self.function, values, self.since, donated)
+            program = Program(self.function, values, self.since, donated, key[2])
             makers = [self.maker(n) for n in self.function.outputs]
             found = program, [(where, at, make) for (where, at), make in zip(program.sources, makers)]
             self.programs[key] = found
@@ -198,7 +198,7 @@ class Jit(CallBase):
             use_as(entry.function, call.nodes, f"jit({name_of(self._fun)})")
         if not entry.pure or any([n.trace for n in call.nodes]):
             return finish(entry, call, wrap_all(entry.door, inline(entry.function, call.nodes)))
-        values = [n.value if n.value is not None else value_of(n) for n in call.nodes]
+        values = values_of(call.nodes)
         deleted = self._usable(call, entry) if any(call.donated) else ()
         program, results = entry.program(values, self._give(call, entry, deleted) if deleted else ())
         if not entry.written and call.door is self._door and not stack.axes:  # their sizes are no part of a signature
@@ -295,7 +295,7 @@ class Jit(CallBase):
         for k, usable in enumerate(deleted):
             if usable:
                 node = call.nodes[k]
-                buffer, ref, lent = value_of(node), weakref.ref(node), node.index == BORROWED
+                buffer, ref, lent = buffer_of(node), weakref.ref(node), node.index == BORROWED
                 call.nodes[k] = leaf(node.shape, node.dtype, buffer, weak=node.weak)
                 call.leaves[k]._give_away()
                 del node

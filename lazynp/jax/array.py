@@ -15,7 +15,7 @@ import numpy as np
 from numpy._core import umath
 
 from ..api.trace import check_leak, stack
-from ..away import on_host
+from ..away import Away, on_host
 from ..doors import Door, doors, register
 from ..errors import (
     InvalidInputException,
@@ -29,7 +29,7 @@ from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..once import reading
 from ..ops.elementwise import convert, weak_cast
-from ..runtime.device import devices
+from ..runtime.execute import buffer_of
 from ..runtime.recorder import recorder
 from ..runtime.storage import lock
 from ..runtime.tape import depth
@@ -52,7 +52,7 @@ from .dtypes import (
 from .layouts import orders
 from .lost import Losable, lose
 from .on_devices import OnDevices, alike
-from .processes import Spread, wait_for
+from .processes import Spread
 from .sharding import NamedSharding
 from .spreading import known, made_before, made_now, note
 from .spreading import state as spreading
@@ -338,10 +338,10 @@ class Array(AsNumber, OnDevices, Losable, LenderBase, Base):
         node = self._graph
         if self.is_deleted():
             raise JaxRuntimeError("INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer")
-        if node is not None and type(node.buffer) is Spread:
-            wait_for(node.buffer)
-        elif node is not None and node.trace == ABSTRACT:
+        if node is not None and node.trace == ABSTRACT:
             raise block_error(node)
+        elif self._host is None and isinstance(buffer_of(self.node), Away):
+            self.node.buffer.wait()
         else:
             self._value()
         return self
@@ -386,10 +386,11 @@ def reconstruct(value: np.ndarray, weak: bool) -> Array:
 
 def wrap_value(value: np.ndarray, weak: bool = False) -> Array:
     """The array of a C-contiguous NumPy array that nobody else has."""
-    if spreading.on:
+    if spreading.on or type(value) is not NDARRAY:
         node = leaf(value.shape, value.dtype, value, weak=weak)
-        known[node] = None
-        made_now(node)
+        if spreading.on:
+            known[node] = None
+            made_now(node)
         return wrap(node)
     a = new(Array if value.dtype.names is None else records.get(value.dtype, Array))
     a._host, a._weak, a._graph = value, weak, None
@@ -408,8 +409,8 @@ def wrap(node: Node) -> Array:
         node.buffer.parts  # noqa: B018  what users have is there in all processes at the same place of the program
         a._host, a._weak = None, False
         return a
-    if node.trace == 0 and node.buffer is not None and not (spreading.on and known[node]):
-        a._host, a._weak = on_host(node.buffer), node.weak
+    if node.trace == 0 and type(node.buffer) is NDARRAY and not (spreading.on and known[node]):
+        a._host, a._weak = node.buffer, node.weak
         return a
     a._host, a._weak = None, False
     if depth.made is not None:
@@ -547,4 +548,3 @@ def promote(*xs: Any) -> list[Node]:
 
 
 door = register(Door("jax", Array, as_node, wrap, canonical, wrap_value, lose, mutable=False))
-devices.host_only += (Array,)  # the JAX door computes on the CPU

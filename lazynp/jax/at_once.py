@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -61,7 +62,10 @@ def weakened(out: Any) -> Any:
 
 
 def size_of(buffer: Any) -> int:
-    return buffer.size if type(buffer) is not tuple else max([b.size for b in buffer], default=0)
+    """Of a value, for whether it is worth a step of the graph: what is on a device alone is."""
+    if type(buffer) is tuple:
+        return max(map(size_of, buffer), default=0)
+    return buffer.size if type(buffer) is NDARRAY or buffer.here else sys.maxsize
 
 
 def wrapped(out: Any) -> Any:

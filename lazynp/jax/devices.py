@@ -1,4 +1,5 @@
-"""The devices of the JAX door: the processor of the host, once, or as often as `jax_num_cpu_devices` says.
+"""The devices of the JAX door: what `config.device` names, else the processor of the host, once, or as often as
+`jax_num_cpu_devices` says.
 
 Several of them are there to write and try programs for many devices. They share the host's memory: an array has one
 buffer, and says how it would lie on them (`sharding.py`). Where several processes have joined (`distributed.py`), each
@@ -15,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ..config import config
 from ..errors import JaxRuntimeError
 from ..flags import flags, watchers
 from ..runtime.detours import detour
+from ..runtime.device import device_of
 from ..spread import group
 
 COUNT_IN_FLAGS = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
@@ -42,19 +45,23 @@ class Memory:
 class Client:
     """Of a device: the platform it belongs to."""
 
-    platform, runtime_type, platform_version = "cpu", "cpu", "lazynp"
+    platform_version = "lazynp"
+
+    def __init__(self, platform: str) -> None:
+        self.platform = self.runtime_type = platform
 
 
 class Device:
     """A device of a process.
 
     Attributes:
-        id: its number. process_index: of the process whose it is. platform, device_kind: "cpu".
+        id: its number. process_index: of the process whose it is.
+        platform: "cpu", "gpu", or "torch", which is there for tests. device_kind: what it is, by its maker's name.
         local_hardware_id: its number in this process; None for a device of another one.
     """
 
     platform = device_kind = "cpu"
-    client = Client()
+    client = Client("cpu")
     id: int
     local_hardware_id: int | None
     process_index: int
@@ -67,10 +74,14 @@ class Device:
         self.local_hardware_id = number if process == group.rank() else None
 
     def __repr__(self) -> str:
-        return f"CpuDevice(id={self.id})"
+        return f"{self._name.capitalize()}Device(id={self.id})"
 
     def __str__(self) -> str:
-        return f"cpu:{self.id}"
+        return f"{self._name}:{self.id}"
+
+    @property
+    def _name(self) -> str:
+        return "cuda" if self.platform == "gpu" else self.platform
 
     def memory(self, kind: str) -> Memory:
         """A memory of that kind. Raises JaxRuntimeError where there is none."""
@@ -93,7 +104,17 @@ class Device:
         """Nothing is known."""
 
     def __reduce__(self) -> Any:
-        return device_at, (self.id,)
+        return device_at, (self.id, self.platform)
+
+
+class Accelerator(Device):
+    """The device that `config.device` names."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(0, int(name.partition(":")[2] or 0))
+        self.platform = "gpu" if name.startswith("cuda") else name
+        self.device_kind = device_of(name).kind
+        self.client = Client(self.platform)
 
 
 class State:
@@ -132,18 +153,36 @@ def planned() -> int:
     return n
 
 
-@functools.cache
+def accelerator() -> str | None:
+    """What `config.device` names, where that is not the host. Programs for several devices are for several of the
+    host's."""
+    return None if config.device == "cpu" or planned() > 1 or group.size() > 1 else config.device
+
+
 def own() -> tuple[Device, ...]:
-    """The devices of this process. How many there are is settled when somebody asks for the first time."""
+    """The devices of this process on which arrays are made, if nobody says on which."""
+    named = accelerator()
+    return hosts() if named is None else (accelerated(named),)
+
+
+@functools.cache
+def hosts() -> tuple[Device, ...]:
+    """The processors of this process. How many there are is settled when somebody asks for the first time."""
     return tuple([Device(group.rank(), i) for i in range(planned())])
 
 
-@functools.cache
+accelerated = functools.cache(Accelerator)
+
+
 def everything() -> tuple[Device, ...]:
     """The devices of all processes, in order. The first time, processes that have joined wait for one another."""
     mine = own()
-    if group.size() == 1:
-        return mine
+    return mine if group.size() == 1 else of_all(mine)
+
+
+@functools.cache
+def of_all(mine: tuple[Device, ...]) -> tuple[Device, ...]:
+    """The same, from those of this process."""
     counts = group.group().all_gather(np.array([len(mine)]), "the number of devices")
     return tuple(
         [
@@ -156,7 +195,7 @@ def everything() -> tuple[Device, ...]:
 
 def settled() -> bool:
     """Whether somebody has asked for the devices."""
-    return own.cache_info().currsize > 0
+    return hosts.cache_info().currsize > 0
 
 
 def several() -> bool:
@@ -168,7 +207,9 @@ def several() -> bool:
 def watch(target: Any) -> None:
     """Where arrays are made is said from now on, if `jax_default_device` names one of several devices; meanwhile all
     are made by the graph."""
-    named = target.default_device is not None and several()
+    chosen = target.default_device
+    target.on_host = "cpu" in (chosen, getattr(chosen, "platform", None))
+    named = chosen is not None and several()
     state.on = state.on or named
     detour(watch, named)
 
@@ -192,29 +233,32 @@ def check_count(n: Any) -> None:
         )
 
 
-def device_at(number: int) -> Device:
-    """The device of that number. Raises ValueError where there is none."""
-    for d in everything():
-        if d.id == number:
+def device_at(number: int, platform: str = "cpu") -> Device:
+    """The device of that number on a platform. Raises ValueError where there is none."""
+    for d in (*everything(), *hosts()):
+        if d.id == number and d.platform == platform:
             return d
-    raise ValueError(f"there is no device {number}")
+    raise ValueError(f"there is no device {platform}:{number}")
 
 
 def check_backend(backend: Any) -> None:
     """Raise RuntimeError for the name of a platform that is not there."""
+    if backend in (own()[0].platform, own()[0]._name):
+        return
     if backend == "gpu":  # stands for several platforms
         raise RuntimeError(
             "Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. Platforms "
             "present are: cpu"
         )
     if backend not in (None, "cpu"):
-        raise RuntimeError(f"Unknown backend {backend}. Available backends are ['cpu']")
+        there = list(dict.fromkeys(["cpu", own()[0]._name]))
+        raise RuntimeError(f"Unknown backend {backend}. Available backends are {there}")
 
 
 def devices(backend: str | None = None) -> list[Device]:
     """The devices of a platform, those of all processes. Raises RuntimeError for a platform that is not there."""
     check_backend(backend)
-    return list(everything())
+    return list(hosts() if backend == "cpu" and accelerator() is not None else everything())
 
 
 def local_devices(
@@ -225,7 +269,7 @@ def local_devices(
     process = group.rank() if process_index is None else process_index
     if process not in range(group.size()):
         raise ValueError(f"Unknown process_index {process_index}")
-    return [d for d in everything() if d.process_index == process]
+    return [d for d in devices(backend) if d.process_index == process]
 
 
 def device_count(backend: str | None = None) -> int:
@@ -258,10 +302,15 @@ host_id, host_count, host_ids = process_index, process_count, process_indices
 
 def default_backend() -> str:
     """The platform on which arrays are made."""
-    return "cpu"
+    return own()[0].platform
 
 
 def default_device() -> Device:
     """The device on which arrays are made: what `jax_default_device` says, else the first of this process."""
     found = flags.default_device
-    return found if isinstance(found, Device) else own()[0]
+    return found if isinstance(found, Device) else hosts()[0] if found == "cpu" else own()[0]
+
+
+def lowered_for(platform: str) -> str:
+    """What JAX calls a platform where it means the code that is made for it."""
+    return "cuda" if platform == "gpu" else "cpu"

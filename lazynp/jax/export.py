@@ -24,7 +24,7 @@ from . import graph_bytes
 from .array import as_node, door, wrap
 from .aval import ShapedArray, shaped
 from .custom_derivatives import custom_vjp
-from .devices import default_backend
+from .devices import default_backend, lowered_for
 from .export_places import Tiles, check_count, context_of, exported_places, over, put, tiles_of
 from .jaxpr import ShapeDtypeStruct
 from .jitted_names import is_jitted_in_jax
@@ -185,7 +185,7 @@ class Exported:
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """The result. Raises ValueError for arguments of other types, on another platform, and on another number of
         devices than it was exported for."""
-        here = default_backend()
+        here = default_export_platform()
         if here not in self.platforms and DisabledSafetyCheck.platform() not in self.disabled_safety_checks:
             raise ValueError(
                 f"Function '{self.fun_name}' was exported for platforms '{self.platforms}' but it is used on "
@@ -310,7 +310,7 @@ class How:
 
 def default_export_platform() -> str:
     """The platform that functions run on here."""
-    return str(default_backend())
+    return lowered_for(default_backend())
 
 
 def export(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..api.trace import stack
-from ..away import Away, on_host
+from ..away import Away
 from ..flags import flags, watchers
 from ..graph.node import BORROWED, Node, leaf
 from ..graph.op import current
@@ -64,6 +64,10 @@ class Spread(Away):
     def _keep(self, parts: Parts) -> None:
         self._parts = parts
         self._holders = [Holder(n) for n in dict.fromkeys(parts.values())]  # the recorder computes what is held
+
+    def wait(self) -> None:
+        for part in self.parts.values():
+            value_of(part)
 
     @property
     def parts(self) -> Parts:
@@ -360,10 +364,3 @@ def install(compute: Callable[[Node], None]) -> None:
 
     watchers.append(watch)
     watch()
-
-
-def wait_for(value: Any) -> None:
-    """Compute what this process has of an array."""
-    if type(value) is Spread:
-        for part in value.parts.values():
-            on_host(value_of(part))

@@ -21,7 +21,9 @@ names: dict[str, str] = {}
 
 def check_values(values: Sequence[Any], where: str) -> None:
     """Raise FloatingPointError for a NaN (under `debug_nans`) or an infinity (under `debug_infs`) among these."""
-    for x in values:
+    if not (flags.debug_nans or flags.debug_infs):
+        return
+    for x in map(on_host, values):
         if is_inexact(x.dtype):
             wide = x if x.dtype.kind in "fc" else x.astype(np.float32)
             if flags.debug_nans and np.isnan(wide).any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -16,9 +17,15 @@ import numpy as np
 
 from ..away import Away, on_host
 from ..config import config
+from ..flags import flags
 from ..graph.node import BORROWED, Node
+from .kernels import waits
 from .pool import pool
 from .profile import profile
+
+
+class CannotError(Exception):
+    """A device has no way to do something; the host has."""
 
 
 class Devices:
@@ -26,11 +33,9 @@ class Devices:
 
     Attributes:
         used: whether any device but the host was ever set.
-        host_only: classes of arrays whose values stay in main memory: segments that make one run on the host.
     """
 
     used = False
-    host_only: tuple[type, ...] = ()
 
     def free_memory(self) -> None:
         """Give back what torch keeps of the devices' memory."""
@@ -50,7 +55,16 @@ def device_of(name: str) -> Any:
     except ImportError as error:
         raise RuntimeError(f"device {name!r} needs torch, which cannot be imported: {error}") from error
     devices.used = True
+    made.hot.told = profile.compiles.append
+    waits.append(made.hot.wait)
     return made
+
+
+def current() -> Any:
+    """The device where what is to be computed now runs; None for the host."""
+    if not devices.used or config.device == "cpu" or config.deterministic or flags.on_host:
+        return None
+    return device_of(config.device)
 
 
 def allowed(name: str) -> None:
@@ -104,6 +118,16 @@ class DeviceBuffer(Away):
     def strides(self) -> tuple[int, ...]:
         return contiguous(self.shape, self.dtype.itemsize)
 
+    @property
+    def here(self) -> bool:
+        """Whether it is in main memory, too."""
+        return self.array is not None
+
+    def wait(self) -> None:
+        """Until it has been computed."""
+        if self.tensor is not None:
+            self.device.wait()
+
     def host(self) -> np.ndarray:
         if self.array is None:
             self.array = download(self.device, self.tensor, self.shape, self.dtype)
@@ -144,31 +168,39 @@ def download(device: Any, tensor: Any, shape: tuple[int, ...], dtype: Any) -> np
 
 def placed(plan: Any, segment: Any, refs: Sequence[weakref.ref[Node]], buffers: list[Any]) -> Any:
     """The plan to run a segment with where its values are to be, and its leaves made ready for that."""
-    device = None if config.device == "cpu" or config.deterministic or host_only(segment.outputs) else config.device
-    if device is None:
+    there = current()
+    if there is None or is_small(segment, buffers):
         buffers[:] = [on_host(b) for b in buffers]
         return plan
-    there = device_of(device)
-    profile.device_segments[device] += 1
+    profile.device_segments[there.name] += 1
     for k, ref in enumerate(refs):
-        node, array = ref(), buffers[k]
-        if node is not None and node.index != BORROWED and type(array) is np.ndarray:  # it will be read again
-            node.buffer = buffers[k] = DeviceBuffer(array.shape, array.dtype, there, None, array)
-    found = plan.elsewhere.get(device)
+        node = ref()
+        if node is not None and type(buffers[k]) is np.ndarray:
+            buffers[k] = kept(node, buffers[k], there)
+    found = plan.elsewhere.get(there.name)
     if found is None:
-        steps = importlib.import_module(__package__ + ".device_steps")
-        found = plan.elsewhere[device] = steps.on_device(plan, segment, there)
+        found = plan.elsewhere[there.name] = on_device(plan, segment.dtypes, there)
     return found
 
 
-def host_only(outputs: Sequence[Node]) -> bool:
-    """Whether an array that holds one of these nodes wants it in main memory."""
-    if not devices.host_only:
-        return False
-    for node in outputs:
-        holder = node.holder
-        while holder is not None:
-            holder, last = holder if type(holder) is tuple else (None, holder)
-            if isinstance(last(), devices.host_only):
-                return True
-    return False
+def is_small(segment: Any, buffers: Sequence[Any]) -> bool:
+    """Whether all that a segment reads is in main memory, and nothing is large that it makes: then the host has done
+    it before a device has begun."""
+    limit = config.limit
+    return all([type(b) is np.ndarray or isinstance(b, Away) and b.here for b in buffers]) and all(
+        [math.prod(shape) <= limit for shape in segment.shapes if shape is not None]
+    )
+
+
+def kept(node: Node, array: np.ndarray, device: Any) -> Any:
+    """A node's array as something that keeps its copy on a device, since it will be read again; what others may write
+    to as it is."""
+    if node.index == BORROWED:
+        return array
+    node.buffer = DeviceBuffer(array.shape, array.dtype, device, None, array)
+    return node.buffer
+
+
+def on_device(plan: Any, dtypes: Sequence[Any], device: Any) -> Any:
+    """A plan over tensors, for nodes of these dtypes. What makes it is loaded when a device is first used."""
+    return importlib.import_module(__package__ + ".device_steps").on_device(plan, dtypes, device)

@@ -7,18 +7,16 @@ planner has found that nobody else reads it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..backends.support import compilable
 from . import steps as S
-from .device import DeviceBuffer, arrived, download
+from .device import CannotError, DeviceBuffer, arrived, download
+from .device_loops import LOOPS
 from .planner import Plan
 from .profile import profile
 from .rows import Rows
-
-
-class CannotError(Exception):
-    """A device has no way to do something; the host has."""
 
 
 class Lost:
@@ -75,11 +73,12 @@ class DeviceStep(S.Step):
                 self.work(env)
                 return True
         except Exception:
-            pass
+            if self.device.traces:
+                raise
         return False
 
     def is_here(self, value: Any) -> bool:
-        return type(value) is self.device.tensor or type(value) is tuple and all(map(self.is_here, value))
+        return self.device.holds(value) or type(value) is tuple and all(map(self.is_here, value))
 
     def run_on_host(self, env: S.Environment) -> None:
         """The step as it is, between a copy of its operands and one of its results."""
@@ -123,6 +122,8 @@ class View(DeviceStep):
             x = x.expand(moving[0])
         elif name == "transpose":
             x = x.permute(step.static["axes"])
+        elif name == "bitcast":
+            x = device.bitcast(x, step.static["dtype"])
         elif name not in ("alias", "stop_gradient"):
             raise CannotError
         env.values[step.at] = device.copy(x) if step.wanted else x
@@ -133,7 +134,7 @@ class Library(DeviceStep):
 
     def __init__(self, step: S.Library, device: Any, dtype: Any) -> None:
         super().__init__(step, device)
-        self.dtype, self.function = dtype, device.library.get(step.op.name)
+        self.dtype, self.function = dtype, LOOPS.get(step.op.name) or device.library.get(step.op.name)
 
     @property
     def name(self) -> str:
@@ -236,7 +237,7 @@ class Keep(S.Step):
     def kept(self, value: Any, dtype: Any) -> Any:
         if type(value) is tuple:
             return tuple([self.kept(v, None) for v in value])
-        if type(value) is not self.device.tensor:
+        if not self.device.holds(value):
             return value
         value = value.contiguous()
         dtype = self.device.dtype_of(value) if dtype is None else dtype
@@ -249,16 +250,15 @@ class Keep(S.Step):
         return list(self.out)
 
 
-def on_device(plan: Plan, segment: Any, device: Any) -> Plan:
-    """A plan of the host, over tensors."""
+def on_device(plan: Plan, dtypes: Sequence[Any], device: Any) -> Plan:
+    """A plan of the host, over tensors; `dtypes` are those of its nodes."""
     kinds: dict[Any, Any] = {S.ViewStep: View, S.Write: Write, S.KernelStep: Kernel}
     steps = [
-        Library(s, device, segment.dtypes[s.i]) if type(s) is S.Library else kinds[type(s)](s, device)
+        Library(s, device, dtypes[s.i]) if type(s) is S.Library else kinds[type(s)](s, device)
         for step in plan.steps
         for s in (step.steps if type(step) is Rows else (step,))
     ]
-    dtypes = [segment.dtypes[o - plan.n_leaves] for o in plan.out]
-    keep = Keep(plan.out, dtypes, device)
+    keep = Keep(plan.out, [dtypes[o - plan.n_leaves] for o in plan.out], device)
     there = Plan([Arrive(plan.n_leaves, device), *steps, keep], plan.out, plan.n_leaves, plan.n_nodes, plan.shared)
     there.kept = keep.kept
     return there

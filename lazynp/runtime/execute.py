@@ -1,18 +1,19 @@
 """Running a `Function` on buffers. What it does is worked out once; a call only swaps buffers and scalars.
 
 On small arrays a call is a list of NumPy calls (`Direct`), since a plan's kernels would cost more than they compute; on
-others it is a plan.
+others it is a plan. On a device (`device.py`) plans run there (`There`), and what is small runs on the host.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..away import on_host
+from ..away import Away, on_host
 from ..config import config
 from ..graph.errors import NotConcreteError
 from ..graph.function import Function
@@ -21,10 +22,12 @@ from ..graph.op import MAP
 from ..graph.walk import toposort
 from ..ops.closure import unrecorded
 from ..ops.rewrites import rewrites
+from .device import arrived, current, devices, kept, on_device
 from .loops import ERRORS, SILENT
 from .numpy_calls import call_of
 from .one_step import OneStep, is_one
 from .planner import make_plan
+from .profile import profile
 from .recorder import recorder
 from .segment import Segment
 from .steps import Environment
@@ -48,6 +51,36 @@ def value_of(node: Node) -> Any:
             return np.asarray(node.value, node.dtype)
         recorder.demand(node)
     return on_host(node.buffer)
+
+
+def values_of(nodes: Sequence[Node]) -> list[Any]:
+    """What a program is given for these nodes: numbers, and buffers, which are read only; computes what is pending."""
+    if devices.used:
+        return [n.value if n.value is not None else buffer_of(n) for n in nodes]
+    return [n.value if n.value is not None else value_of(n) for n in nodes]
+
+
+def buffer_of(node: Node) -> Any:
+    """A node's value where it is: an array, or on the device, to which an array goes when it is needed there."""
+    if node.buffer is None:
+        if node.value is not None:
+            return np.asarray(node.value, node.dtype)
+        recorder.demand(node)
+    there = current()
+    if there is None:
+        return on_host(node.buffer)
+    return kept(node, node.buffer, there) if type(node.buffer) is np.ndarray else node.buffer
+
+
+def kind_of(value: Any) -> Any:
+    """None for an array, wherever it is, and the type of a number."""
+    return None if type(value) is np.ndarray or isinstance(value, Away) else type(value)
+
+
+def place() -> tuple[Any, bool]:
+    """What programs are for besides their arguments: the device where they run, and whether all of it does."""
+    there = current() if devices.used else None
+    return there, there is not None and config.mode == "graph"
 
 
 def boundary(function: Function, since: int) -> list[Node]:
@@ -79,9 +112,11 @@ class Program:
 
     __slots__ = ("kinds", "sources", "n_out", "run", "told")
 
-    def __init__(self, function: Function, values: Sequence[Any], since: int, donated: Sequence[bool] = ()) -> None:
+    def __init__(
+        self, function: Function, values: Sequence[Any], since: int, donated: Sequence[bool] = (), device: Any = None
+    ) -> None:
         inputs = function.inputs
-        self.kinds = tuple([None if type(v) is np.ndarray else type(v) for v in values])
+        self.kinds = tuple(map(kind_of, values))
         results = [*function.outputs, *function.effects]
         constants = boundary(function, since)
         for n in constants:
@@ -97,6 +132,8 @@ class Program:
         wanted = list(dict.fromkeys([n for n in results if n in inside]))
         make: Any = Direct if is_small(nodes) else Planned
         one = not function.effects and is_one(nodes)
+        if device is not None and nodes and (config.mode == "graph" or make is Planned and not one):
+            make, one = functools.partial(There, device=device), False
         self.run: Any = make(nodes, wanted, inputs, values, () if one else donated)
         if one:
             there = {*inputs, *nodes}
@@ -104,6 +141,8 @@ class Program:
             self.run = OneStep(self.run, inputs, captured, list(map(value_of, captured)), wanted)
         elif make is Planned:
             self.run.hasten()
+        if device is not None and type(self.run) is not There:
+            self.run = Brought(self.run)
         place, number = dict(zip(wanted, self.run.out)), {n: i for i, n in enumerate(inputs)}
         self.sources: list[tuple[int, Any]] = []
         seen: dict[Node, int] = {}
@@ -173,7 +212,7 @@ class Direct:
         constants = list(dict.fromkeys([i for n in nodes for i in n.inputs if i not in inside]))
         place = {n: k for k, n in enumerate([*inputs, *constants, *nodes])}
         self.constants = [n.value if n.value is not None else value_of(n) for n in constants]
-        numbers = {n for n, v in zip(inputs, values) if not isinstance(v, np.ndarray)}
+        numbers = {n for n, v in zip(inputs, values) if kind_of(v) is not None}
         self.steps = [(call_with(n, numbers), tuple([place[i] for i in n.inputs])) for n in nodes]
         self.out = tuple([place[n] for n in wanted])
         self.owned = [(place[n], n.dtype) for n in wanted if n.dtype is not None]
@@ -221,7 +260,7 @@ class Planned:
         out: places of the wanted results.
     """
 
-    __slots__ = ("take", "constants", "scalars", "slots", "plan", "moving", "shapes", "sites", "blank", "out")
+    __slots__ = ("take", "constants", "scalars", "slots", "plan", "dtypes", "moving", "shapes", "sites", "blank", "out")
 
     def __init__(
         self,
@@ -232,7 +271,7 @@ class Planned:
         donated: Sequence[bool],
     ) -> None:
         number = {n: i for i, n in enumerate(inputs)}
-        marked = [n for n, v in zip(inputs, values) if type(v) is not np.ndarray]
+        marked = [n for n, v in zip(inputs, values) if kind_of(v) is not None]
         for n in marked:
             n.value = Slot(number[n])
         try:
@@ -243,7 +282,7 @@ class Planned:
         leaves = segment.leaves
         order = sorted(range(len(leaves)), key=lambda k: leaves[k] not in number)
         self.take = tuple([number[leaves[k]] for k in order if leaves[k] in number])
-        self.constants = [value_of(leaves[k]) for k in order if leaves[k] not in number]
+        self.constants = self.captured([leaves[k] for k in order if leaves[k] not in number])
         at = {~k: ~i for i, k in enumerate(order)}
         segment.refs = [tuple([at.get(r, r) for r in refs]) for refs in segment.refs]
         self.slots = tuple([(k, s.i) for k, s in enumerate(segment.scalars) if type(s) is Slot])
@@ -252,8 +291,13 @@ class Planned:
         segment.buffers = [*[values[i] for i in self.take], *self.constants]
         dead = tuple([bool(donated) and donated[i] for i in self.take]) + (False,) * len(self.constants)
         self.plan = make_plan(segment, dead)
+        self.dtypes = segment.dtypes
         self.scalars, self.moving, self.shapes = segment.scalars, segment.moving, segment.shapes
         self.sites, self.blank, self.out = segment.sites, [None] * len(nodes), self.plan.out
+
+    def captured(self, nodes: Sequence[Node]) -> list[Any]:
+        """The arrays that it reads beside its arguments."""
+        return list(map(value_of, nodes))
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         env = new(Environment)
@@ -276,10 +320,93 @@ class Planned:
         self.plan.hasten()
 
 
-def runner(function: Function) -> Program:
+class There(Planned):
+    """The same on a device: results are buffers there. What has run once is compiled as one piece, where it can be.
+
+    Attributes:
+        host: the plan of the host. device: where it runs.
+        begun: whether it has run. given: the dtypes of what it was given.
+        code: the piece, a function of the list of tensors.
+    """
+
+    __slots__ = ("host", "device", "begun", "given", "code")
+
+    def __init__(self, *args: Any, device: Any) -> None:
+        super().__init__(*args)
+        self.host, self.device, self.begun, self.code = self.plan, device, False, None
+        self.plan = on_device(self.host, self.dtypes, device)
+
+    def captured(self, nodes: Sequence[Node]) -> list[Any]:
+        return values_of(nodes)
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        if self.code is None or not config.compile:
+            there = super().__call__(values)
+            if not self.begun:
+                self.begun = True
+                self.compile(values)
+            return there
+        tensors = list(map(self.device.bare, self.tensors(values)))
+        n, there = self.plan.n_leaves, [None] * (self.plan.n_leaves + self.plan.n_nodes)
+        for at, x in zip(self.plan.out, self.code(tensors)):
+            there[at] = self.plan.kept(self.device.dressed(x, self.dtypes[at - n]), self.dtypes[at - n])
+        profile.device_kernels += 1
+        profile.device_compiled += 1
+        return there
+
+    def tensors(self, values: Sequence[Any]) -> list[Any]:
+        """What the piece takes: arrays, then the scalars that are arguments."""
+        device = self.device
+        there = [arrived(device, x) for x in (*[values[i] for i in self.take], *self.constants)]
+        return [*there, *[device.of_scalar(values[i]) for _, i in self.slots]]
+
+    def compile(self, values: Sequence[Any]) -> None:
+        """Ask for the piece."""
+        like = self.tensors(values)
+        outs = [self.dtypes[at - self.plan.n_leaves] for at in self.plan.out]
+        if all(map(self.device.holds, like)) and None not in outs:
+            self.given = list(map(self.device.dtype_of, like))
+            self.device.compile(self.piece, list(map(self.device.bare, like)), self.have)
+
+    def have(self, code: Any) -> None:
+        self.code = code
+
+    def piece(self, device: Any) -> Any:
+        """The program as a function of tensors, for a device on which it is traced."""
+        plan, n_slots = on_device(self.host, self.dtypes, device), len(self.slots)
+
+        def run(*tensors: Any) -> list[Any]:
+            env, given = new(Environment), [device.dressed(x, d) for x, d in zip(tensors, self.given)]
+            scalars = self.scalars.copy()
+            for (k, _), x in zip(self.slots, given[len(given) - n_slots :]):
+                scalars[k] = x
+            env.values = [*given[: len(given) - n_slots], *self.blank]
+            env.moving, env.shapes, env.sites, env.chain = self.moving, self.shapes, self.sites, None
+            env.effect, env.spared, env.scalars = None, False, scalars
+            for step in plan.steps[1:-1]:  # between arrival and departure
+                step.run(env)
+            return [device.bare(env.values[at]) for at in plan.out]
+
+        return run
+
+
+class Brought:
+    """What runs on the host, given what may be on a device."""
+
+    __slots__ = ("run", "out")
+
+    def __init__(self, run: Any) -> None:
+        self.run, self.out = run, run.out
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        there: list[Any] = self.run(list(map(on_host, values)))
+        return there
+
+
+def runner(function: Function, device: Any = None, donated: Sequence[bool] = ()) -> Program:
     """A program for array inputs of a function's own shapes; what it captures is constant."""
     samples = [np.empty(n.shape, n.dtype) for n in function.inputs]
-    return Program(function, samples, recorder.count)
+    return Program(function, samples, recorder.count, donated, device)
 
 
 Function.runner = staticmethod(runner)

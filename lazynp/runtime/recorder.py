@@ -19,6 +19,7 @@ import numpy as np
 from ..away import on_host
 from ..bounded import Bounded
 from ..config import config
+from ..flags import elsewhere
 from ..graph.errors import NotConcreteError
 from ..graph.node import BORROWED, Node
 from ..graph.op import LIBRARY, MAP, SET, VIEW, current
@@ -549,4 +550,11 @@ def before_device(name: str) -> None:
         recorder.flush()
 
 
+def device_changed(name: str, value: Any) -> None:
+    """Calls of compiled functions may find arrays on a device from now on, be it one that was left."""
+    if name == "device":
+        elsewhere(devices.used)
+
+
 config.guard("device", before_device)
+config.watch(device_changed)

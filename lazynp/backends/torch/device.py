@@ -7,8 +7,9 @@ their width.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from torch import Tensor
 from lazynp.backends.kernel import KernelSpec
 from lazynp.backends.support import KIND
 from lazynp.backends.torch import complex as complex_
-from lazynp.backends.torch import eager, library
+from lazynp.backends.torch import eager, library, windows
 from lazynp.backends.torch.hot import Hot
+from lazynp.backends.torch.keys import Keys, is_key
 from lazynp.backends.torch.library import bits
+from lazynp.config import config
 
 DTYPES = {name: getattr(torch, name) for name in KIND}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
@@ -33,11 +36,13 @@ class Device:
 
     Attributes:
         name: as `config.device` has it: "torch" is the CPU. hot: its compiled kernels.
+        traces: whether its tensors have no values.
         library: name of an op -> function of this device, the result's dtype, tensors and parameters.
     """
 
-    tensor = Tensor
-    library = library.TABLE
+    library = windows.TABLE
+
+    traces = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -51,32 +56,71 @@ class Device:
         self.scalar = functools.lru_cache(SCALARS_KEPT)(self._scalar)
         complex_.FMA["wanted"] = False  # it gives NumPy's last bit on the CPU, and is an operator of its own
 
+    @property
+    def kind(self) -> str:
+        """What it is, by its maker's name."""
+        return str(torch.cuda.get_device_name(self.torch)) if self.torch.type == "cuda" else self.name
+
+    def bare(self, x: Any) -> Any:
+        """The tensor of a value: of keys their words."""
+        return bare(x)
+
+    def dressed(self, x: Any, dtype: Any) -> Any:
+        """The value of a dtype whose tensor this is."""
+        return dressed(x, dtype)
+
     def free_memory(self) -> None:
         """Give back the memory that torch keeps for tensors to come."""
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
+    def wait(self) -> None:
+        """Until all that was begun is done: a GPU's operations are queued."""
+        if self.torch.type == "cuda":
+            torch.cuda.synchronize(self.torch)
+
     # --- values -------------------------------------------------------------------------------------------------------
 
     def can_hold(self, x: Any) -> bool:
-        """Whether torch has an array's dtype."""
-        return x.dtype.name in DTYPES
+        """Whether torch has an array's dtype, or it is one of keys."""
+        return x.dtype.name in DTYPES or is_key(x.dtype)
 
-    def dtype_of(self, x: Tensor) -> np.dtype[Any]:
+    def holds(self, x: Any) -> bool:
+        """Whether a value is a tensor, or keys, which are on this device then."""
+        return type(x) is Tensor or type(x) is Keys
+
+    def dtype_of(self, x: Tensor | Keys) -> np.dtype[Any]:
+        if type(x) is Keys:
+            return x.dtype
         return dtype_named(NAMES[x.dtype])
+
+    def blank(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
+        """A tensor whose values are not set."""
+        if is_key(dtype):
+            return dressed(torch.empty((*shape, dtype.itemsize // 4), dtype=torch.uint32, device=self.torch), dtype)
+        return torch.empty(shape, dtype=DTYPES[dtype.name], device=self.torch)
 
     def upload(self, array: np.ndarray) -> Tensor:
         """A tensor that shares no memory with the array."""
+        if is_key(array.dtype):
+            return dressed(self.upload(np.array(array[array.dtype.names[0]])), array.dtype)
         here = self.torch.type == "cpu"
         if here or not array.flags.c_contiguous or not array.flags.writeable:
             array = np.array(array, order="C")
         return as_tensor(array).to(self.torch)
 
     def download(self, x: Tensor, out: np.ndarray) -> None:
+        if type(x) is Keys:
+            words = np.empty(x.words.shape, np.uint32)
+            self.download(x.words, words)
+            out[out.dtype.names[0]] = words
+            return
         bits(as_tensor(out)).copy_(bits(x))
 
     def of_scalar(self, value: Any) -> Tensor:
-        """A Python or NumPy scalar, in NumPy's dtype for it."""
+        """A Python or NumPy scalar, in NumPy's dtype for it; what is a tensor already, as it is."""
+        if isinstance(value, Tensor):
+            return value
         value = np.asarray(value)
         return self.scalar(value.tobytes(), value.dtype.name)
 
@@ -115,12 +159,21 @@ class Device:
             strides.append(stride)
         return x.as_strided(sizes, strides, offset), backwards
 
-    def slice(self, x: Tensor, key: Sequence[Any]) -> Tensor:
+    def slice(self, x: Any, key: Sequence[Any]) -> Any:
+        if type(x) is Keys:
+            return Keys(self.slice(x.words, key), x.dtype)
         view, backwards = self.region(x, key)
         return bits(view).flip(backwards).view(x.dtype) if backwards else view
 
+    def bitcast(self, x: Tensor, dtype: np.dtype[Any]) -> Tensor:
+        """The same bytes as another dtype of that size."""
+        library.need(dtype.itemsize == x.element_size())
+        return x.contiguous().view(DTYPES[dtype.name])
+
     def copy(self, x: Tensor) -> Tensor:
         """A contiguous tensor of its own."""
+        if type(x) is Keys:
+            return dressed(self.copy(x.words), x.dtype)
         return bits(x).clone(memory_format=torch.contiguous_format).view(x.dtype)
 
     def around(self, x: Tensor, parts: Iterable[Sequence[Any]]) -> Tensor:
@@ -134,9 +187,11 @@ class Device:
 
     def write(self, x: Tensor, key: Sequence[Any], value: Tensor) -> None:
         """x[key] = value, in place."""
+        if type(x) is Keys:
+            return self.write(x.words, key, bare(value))
         view, backwards = self.region(x, key)
         value = library.cast(value, NAMES[x.dtype])
-        if value.untyped_storage().data_ptr() == x.untyped_storage().data_ptr():  # torch copies in any order
+        if self.memory(value) == self.memory(x):  # torch copies in any order
             value = self.copy(value)
         if backwards:
             value = bits(value).expand(view.shape).flip(backwards).view(x.dtype)
@@ -144,18 +199,47 @@ class Device:
 
     def own(self, value: Any, args: Sequence[Any]) -> Any:
         """A result, or several, that share no memory with the operands, nor with each other."""
-        taken = {a.untyped_storage().data_ptr() for a in args if isinstance(a, Tensor)}
+        taken = {self.memory(bare(a)) for a in args if isinstance(a, (Tensor, Keys))}
         return tuple([self.apart(v, taken) for v in value]) if type(value) is tuple else self.apart(value, taken)
 
     def apart(self, x: Tensor, taken: set[int]) -> Tensor:
         """A contiguous tensor that shares no memory with what is taken; its memory is, from now on."""
+        if type(x) is Keys:
+            return dressed(self.apart(x.words, taken), x.dtype)
         x = x.resolve_conj().resolve_neg()
-        shares = x.numel() and x.untyped_storage().data_ptr() in taken
+        shares = x.numel() and self.memory(x) in taken
         x = self.copy(x) if shares else bits(x).contiguous().view(x.dtype)
-        taken.add(x.untyped_storage().data_ptr())
+        taken.add(self.memory(x))
         return x
 
+    def memory(self, x: Tensor) -> int:
+        """A number for the memory that a tensor shares with its views."""
+        return int(x.untyped_storage().data_ptr())
+
+    def apart_from(self, operands: Sequence[Tensor], regions: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """The regions that share no memory with an operand, nor with each other: they can be written at any time."""
+        if not any(r is not None for r in regions):
+            return list(regions)
+        taken = {self.memory(x) for x in operands}
+        out: list[Tensor | None] = []
+        for r in regions:
+            memory = 0 if r is None else self.memory(r)
+            out.append(None if memory in taken else r)
+            taken.add(memory)
+        return out
+
     # --- kernels ------------------------------------------------------------------------------------------------------
+
+    def compile(self, steps: Callable[[Any], Callable[..., Any]], like: Sequence[Tensor], done: Any) -> None:
+        """Have a graph compiled as one piece, in the background. `done` is called with the code, unless there is none.
+
+        Args:
+            steps: makes the function of tensors for a device on which it is traced.
+            like: tensors of the arguments' shapes and dtypes.
+        """
+        if self.hot.enabled and config.compile:
+            whole = importlib.import_module("lazynp.backends.torch.whole")
+            self.hot.piece(lambda: whole.compiled(self, steps(whole.Tracing(self)), like), done)
 
     def evaluate(
         self,
@@ -174,13 +258,14 @@ class Device:
         reduced = [i.params[1] if i.op == "reduce" else () for i in spec.body]
         if any(reduced):
             constants = [c.expand(shape) for c in constants]
-        regions = apart_from(operands, regions)
-        found = self.hot.run(spec, operands, constants, regions) if self.hot.wanted(spec) else None
+        regions = self.apart_from(operands, regions)
+        kernel = self.hot.wanted(spec)
+        found = None if kernel is None else self.hot.run(kernel, spec, operands, constants, regions)
         compiled = found is not None
         if found is None:
             found = list(eager.evaluate(spec, operands, constants, self.torch))
         first = len(spec.inputs) + len(spec.scalars)
-        taken = {x.untyped_storage().data_ptr() for x in (*ins, *constants)}
+        taken = {self.memory(x) for x in (*ins, *constants)}
         for n, (x, number) in enumerate(zip(found, spec.outputs)):
             if x is not None:
                 over = reduced[number - first] if number >= first else ()
@@ -189,22 +274,21 @@ class Device:
 
     def constant(self, value: Any, dtype: str) -> Tensor:
         """A scalar in the dtype of a kernel's loop."""
+        if isinstance(value, Tensor):
+            return library.cast(value, dtype)
         with np.errstate(all="ignore"):
             array = np.asarray(value).astype(dtype_named(dtype))
         return self.scalar(array.tobytes(), dtype)
 
 
-def apart_from(operands: Sequence[Tensor], regions: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """The regions that share no memory with an operand, nor with each other: they can be written at any time."""
-    if not any(r is not None for r in regions):
-        return list(regions)
-    taken = {x.untyped_storage().data_ptr() for x in operands}
-    out: list[Tensor | None] = []
-    for r in regions:
-        memory = 0 if r is None else r.untyped_storage().data_ptr()
-        out.append(None if memory in taken else r)
-        taken.add(memory)
-    return out
+def bare(x: Any) -> Any:
+    """The words of keys; a tensor as it is."""
+    return x.words if type(x) is Keys else x
+
+
+def dressed(x: Any, dtype: Any) -> Any:
+    """A value of that dtype, of the tensor that `bare` gave."""
+    return Keys(x, dtype) if is_key(dtype) else x
 
 
 @functools.cache

@@ -1,13 +1,27 @@
-"""Kernels of a device that have run often enough to be compiled: one pass by Inductor for many by `eager`."""
+"""Kernels of a device that have run often enough to be compiled: one pass by Inductor for many by `eager`.
+
+They are compiled in a thread of their own, and run as they are meanwhile. Inductor is called below `torch.compile`,
+whose look at the arguments costs more than a small kernel: what a kernel is compiled for, its operands' sizes, strides
+and alignment, is its key here. A kernel that comes with ever other sizes is compiled for all of them at last.
+"""
 
 from __future__ import annotations
 
+import atexit
+import collections
+import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._guards import TracingContext, tracing
+from torch._inductor import config as inductor
+from torch._inductor.compile_fx import compile_fx_inner
+from torch._inductor.decomposition import select_decomp_table
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from lazynp.backends.kernel import KernelSpec
@@ -16,8 +30,81 @@ from lazynp.backends.torch import eager
 from lazynp.backends.torch.library import bits
 from lazynp.config import config
 from lazynp.notices import notify
+from lazynp.threads import at_fork, start
 
 COST = 0.02  # seconds that a call counts for: `config.compile_after` of them make a kernel worth compiling
+MOST_SIZES = 4  # for so many geometries a kernel is compiled; then for any
+LAST = 60.0  # seconds for which the end of the process waits for the compiler
+ALIGNED = 16  # bytes: what Inductor's code relies on where it finds it
+WANTED = {
+    "compile_threads": 1,
+    "size_asserts": False,
+    "alignment_asserts": False,
+    "emulate_precision_casts": True,  # each operation is rounded by itself, as NumPy's are
+    "eager_numerics.division_rounding": True,  # quotients are exact but for the last rounding
+}
+OPTIONS: dict[str, Any] = {k: v for k, v in WANTED.items() if k in inductor.get_config_copy()}  # those of this torch
+
+
+class Worker:
+    """The thread in which kernels are compiled, one after the other. It ends when there is nothing to do."""
+
+    def __init__(self) -> None:
+        self.reset()
+        at_fork(20, child=self.reset)
+        atexit.register(self.stop)
+
+    def reset(self) -> None:
+        self.changed = threading.Condition()
+        self.jobs: collections.deque[Callable[[], None]] = collections.deque()
+        self.works = self.stopped = False
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Have it done; nothing is where there is no thread for it."""
+        with self.changed:
+            if not self.stopped:
+                self.jobs.append(job)
+                self.works = self.works or start(self.work, name="lazynp-device-compiler") is not None
+
+    def work(self) -> None:
+        while True:
+            with self.changed:
+                if not self.jobs:
+                    self.works = False
+                    self.changed.notify_all()
+                    return
+                job = self.jobs.popleft()
+            job()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Block until all is compiled; whether it is."""
+        with self.changed:
+            return self.changed.wait_for(lambda: not self.works, timeout)
+
+    def stop(self) -> None:
+        """At the end of the process: what is being compiled is waited for, since it cannot be left in the middle."""
+        with self.changed:
+            self.stopped = True
+            self.jobs.clear()
+        self.wait(LAST)
+
+
+worker = Worker()
+
+
+class Kernel:
+    """What is known of a kernel on a device.
+
+    Attributes:
+        calls: how often it was run. able: whether it can be compiled.
+        compiled: geometry -> the function of a list of tensors; None while it is being compiled, or cannot be.
+    """
+
+    def __init__(self, spec: KernelSpec) -> None:
+        self.calls = 0
+        self.able = not any(KIND[d] == "c" for d in (*spec.inputs, *[i.dtype for i in spec.body]))
+        self.compiled: dict[Any, Any] = {}
+        self.general: dict[Any, Any] = {}
 
 
 class Hot:
@@ -25,63 +112,163 @@ class Hot:
 
     Attributes:
         enabled: whether anything is compiled; not any more, once it failed.
+        told: called with what is to be said of each compilation.
     """
+
+    told: Callable[[dict[str, Any]], None] = staticmethod(lambda event: None)
 
     def __init__(self, name: str, enabled: bool) -> None:
         self.name, self.enabled = name, enabled
-        self.calls: dict[KernelSpec, int] = {}
-        self.compiled: dict[Any, Callable[..., list[Tensor]]] = {}
+        self.kernels: dict[KernelSpec, Kernel] = {}
+        self.wait = worker.wait
 
-    def wanted(self, spec: KernelSpec) -> bool:
-        """Whether a kernel is worth compiling, now that it is called once more."""
+    def wanted(self, spec: KernelSpec) -> Kernel | None:
+        """The kernel, if it is worth compiling, now that it is called once more."""
         if not self.enabled or not config.compile:
-            return False
-        calls = self.calls[spec] = self.calls.get(spec, 0) + 1
-        dtypes = (*spec.inputs, *[i.dtype for i in spec.body])
-        return calls * COST >= config.compile_after and not any(KIND[d] == "c" for d in dtypes)
+            return None
+        kernel = self.kernels.get(spec)
+        if kernel is None:
+            kernel = self.kernels[spec] = Kernel(spec)
+        kernel.calls += 1
+        return kernel if kernel.able and kernel.calls * COST >= config.compile_after else None
 
     def run(
-        self, spec: KernelSpec, operands: list[Tensor], constants: list[Tensor], regions: Sequence[Tensor | None]
+        self,
+        kernel: Kernel,
+        spec: KernelSpec,
+        operands: Sequence[Tensor],
+        constants: Sequence[Tensor],
+        regions: Sequence[Tensor | None],
     ) -> list[Tensor | None] | None:
-        """The results that have no region to go to, and None for the others; None if there is no compiling it."""
+        """The results that have no region to go to, and None for the others; None if there is no code for it yet."""
         into = [bits(r) for r in regions if r is not None]
-        key = (spec, tuple([r is None for r in regions]))
+        tensors = [*operands, *constants, *into]
+        free = tuple([r is None for r in regions])
+        geometry = (free, *[(x.shape, x.stride(), x.data_ptr() % ALIGNED) for x in tensors])
         try:
-            if key not in self.compiled:
-                self.compiled[key] = self.compile(spec, operands, constants, regions, into)
-            results = iter(self.compiled[key](operands, constants, into))
+            code = kernel.compiled[geometry]
+        except KeyError:
+            code = self.order(kernel, spec, tensors, len(operands), free, geometry)
+        if code is None:
+            return None
+        try:
+            results = iter(code(tensors))
         except Exception as error:
             self.give_up(error)
             return None
         return [next(results) if r is None else None for r in regions]
 
-    def compile(
+    def order(
         self,
+        kernel: Kernel,
         spec: KernelSpec,
-        operands: list[Tensor],
-        constants: list[Tensor],
-        regions: Sequence[Tensor | None],
-        into: list[Tensor],
-    ) -> Callable[..., list[Tensor]]:
-        """Its graph is traced first: each kernel has code of its own then, so that torch counts them apart."""
-        free, device = [r is None for r in regions], (*operands, *constants)[0].device
+        tensors: Sequence[Tensor],
+        n_operands: int,
+        free: tuple[bool, ...],
+        geometry: Any,
+    ) -> Any:
+        """Have it compiled. What serves meanwhile: code for any sizes, where there is some, else None."""
+        if len(kernel.compiled) >= MOST_SIZES:
+            key = (free, *[x.ndim for x in tensors])
+            if key not in kernel.general:
+                kernel.general[key] = None
+                body = pure(spec, n_operands, free, tensors[0].device)
+                like = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in tensors]
+                worker.submit(lambda: self.compile(kernel, kernel.general, key, body, like, True))
+            return kernel.general[key]
+        kernel.compiled[geometry] = None
+        body = pure(spec, n_operands, free, tensors[0].device)
+        like = [blank_like(x) for x in tensors]
+        worker.submit(lambda: self.compile(kernel, kernel.compiled, geometry, body, like, False))
+        return None
 
-        def run(operands: list[Tensor], constants: list[Tensor], into: list[Tensor]) -> list[Tensor]:
-            found = eager.evaluate(spec, operands, constants, device)
-            places = iter(into)
-            for x, is_free in zip(found, free):
-                if not is_free:
-                    next(places).copy_(bits(x))
-            return [x for x, is_free in zip(found, free) if is_free]
+    def compile(
+        self, kernel: Kernel, table: dict[Any, Any], key: Any, body: Any, like: list[Tensor], general: bool
+    ) -> None:
+        """In the worker: code for arguments like these goes into the table."""
+        began, failure = time.perf_counter(), ""
+        try:
+            with warnings.catch_warnings(action="ignore"):  # torch's own, of what it imports
+                code = for_any(body, like) if general else for_these(body, like)
+                code(list(like))  # kernels are built and tuned by the first call
+            table[key] = code
+        except Exception as error:
+            self.give_up(error)
+            failure = str(error)
+        self.note("a kernel", began, f"{kernel.calls} calls", failure, general)
 
-        with warnings.catch_warnings(action="ignore"):  # torch's own, of what it imports
-            compiled: Callable[..., list[Tensor]] = torch.compile(make_fx(run)(operands, constants, into))
-            compiled(operands, constants, into)
-        return compiled
+    def note(self, what: str, began: float, reason: str, failure: str, general: bool = False) -> None:
+        """Say what was compiled."""
+        self.told(
+            {
+                "kernel": f"{what} on {self.name}",
+                "seconds": round(time.perf_counter() - began, 3),
+                "reason": reason,
+                "symbolic": general,
+                "outcome": "not compiled" if failure else "compiled",
+                "failure": failure,
+            }
+        )
+
+    def piece(self, make: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        """Have something else made in the worker. That there is no making it, is no fault of the compiler's."""
+
+        def job() -> None:
+            began, failure = time.perf_counter(), ""
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    done(make())
+            except Exception as error:
+                failure = f"{type(error).__name__}: {error}"
+            self.note("a graph", began, "as one piece", failure)
+
+        worker.submit(job)
 
     def give_up(self, error: Exception) -> None:
         """Compile nothing any more, and say so once."""
+        if not self.enabled:
+            return
         self.enabled = False
-        self.compiled.clear()
+        self.kernels.clear()
         reason = str(error).strip().split("\n")[0]
         notify(f"kernels are not compiled on {self.name}: {type(error).__name__}: {reason}", UserWarning)
+
+
+def pure(
+    spec: KernelSpec, n_operands: int, free: tuple[bool, ...], device: torch.device
+) -> Callable[..., list[Tensor]]:
+    """The kernel as a function of tensors: operands, constants, and the regions to which results go that are not
+    free."""
+    n_given = n_operands + len(spec.scalars)
+
+    def run(*tensors: Tensor) -> list[Tensor]:
+        found = eager.evaluate(spec, tensors[:n_operands], tensors[n_operands:n_given], device)
+        places = iter(tensors[n_given:])
+        for x, is_free in zip(found, free):
+            if not is_free:
+                next(places).copy_(bits(x))
+        return [x for x, is_free in zip(found, free) if is_free]
+
+    return run
+
+
+def blank_like(x: Tensor) -> Tensor:
+    """A tensor of that geometry, with that alignment, which nobody else has."""
+    skipped = x.data_ptr() % ALIGNED // x.element_size()
+    size = 1 + sum([(n - 1) * s for n, s in zip(x.shape, x.stride())]) if x.numel() else 0
+    memory = torch.zeros(size + skipped, dtype=x.dtype, device=x.device)
+    return memory.as_strided(x.shape, x.stride(), skipped)
+
+
+def for_these(body: Any, like: list[Tensor]) -> Any:
+    """Code for arguments of just this geometry: a function of the list of tensors."""
+    mode = FakeTensorMode()
+    graph = make_fx(body, decomposition_table=select_decomp_table(), tracing_mode="fake")(*like)
+    with tracing(TracingContext(mode)), inductor.patch(OPTIONS):
+        return compile_fx_inner(graph, [mode.from_tensor(x) for x in like])
+
+
+def for_any(body: Any, like: list[Tensor]) -> Any:
+    """Code for arguments of any sizes: torch looks at them at each call."""
+    compiled = torch.compile(make_fx(body)(*like), dynamic=True)
+    return lambda tensors: compiled(*tensors)

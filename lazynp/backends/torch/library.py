@@ -8,6 +8,7 @@ has NumPy's errors for bad values. A result of the wrong dtype or shape is not t
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -79,6 +80,12 @@ def in_order(x: Tensor) -> Any:
     if name == "bool":
         return x.to(torch.uint8), lambda y: y.to(torch.bool)
     return eager.carry(x, name), lambda y: eager.uncarry(y, name)
+
+
+@on_torch("cast", "weak_cast")
+def converted(device: Any, to: Any, x: Any, *, dtype: Any) -> Tensor:
+    """Where no kernel does it: to and from bfloat16."""
+    return cast(tensors(device, [x])[0], to.name)
 
 
 # --- arrays made of nothing -------------------------------------------------------------------------------------------
@@ -294,7 +301,9 @@ def rolled_axes(x: Tensor, source: int, to: int, count: int) -> Tensor:
 def gather(device: Any, dtype: Any, x: Tensor, *indices: Any, axes: Sequence[int], at: int, bounds: str) -> Tensor:
     index, inside = places(x.shape, tensors(device, indices), axes, bounds)
     source = bits(x).movedim(tuple(axes), tuple(range(len(axes))))
-    out = source[tuple(index)]
+    scalar = not index[0].ndim  # torch would wait for its value
+    out = source[tuple([k.reshape(1) for k in index] if scalar else index)]
+    out = out[0] if scalar else out
     if inside is not None:
         mask = inside.expand(index[0].shape)
         mask = mask.reshape(*mask.shape, *[1] * (out.ndim - mask.ndim))
@@ -314,35 +323,46 @@ def scatter(
     bounds: str,
     mode: str,
 ) -> Tensor:
-    need(bounds != "drop" and (mode == "set" or mode == "add" and kind_of(base) != "b"))
-    index, _ = places(base.shape, tensors(device, indices), axes, bounds)
+    need(mode in COMBINED or mode == "set")
+    index, inside = places(base.shape, tensors(device, indices), axes, bounds)
     (value,) = tensors(device, [value])
     value = bits(cast(value, dtype.name))
     kept = [n for i, n in enumerate(base.shape) if i not in axes]
     common = index[0].shape
     value = rolled_axes(value.expand(*kept[:at], *common, *kept[at:]), at, 0, len(common))
-    out = device.copy(base)
-    target = bits(out).movedim(tuple(axes), tuple(range(len(axes))))
-    if mode == "set":
-        value = last_ones(value, index, [base.shape[a] for a in axes])
-    target.index_put_(tuple(index), value, accumulate=mode == "add")
-    return out
-
-
-def last_ones(value: Tensor, index: list[Tensor], lengths: Sequence[int]) -> Tensor:
-    """Of values for one place the last for each of them, so that it does not matter which is written last."""
-    common = index[0].shape
-    if index[0].numel() < 2:
-        return value
-    place, size = torch.zeros_like(index[0]), 1
+    lengths = [base.shape[a] for a in axes]
+    place, size = torch.zeros_like(index[0]), math.prod(lengths)
     for k, n in zip(index, lengths):
-        place, size = place * n + k, size * n
-    place = place.reshape(-1)
+        place = place * n + k
+    if inside is not None:  # what is outside goes to a row of its own, behind the others
+        place = torch.where(inside, place, size)
+    place, value = place.reshape(-1), value.reshape(-1, *kept)
+    order = (*axes, *[a for a in range(base.ndim) if a not in axes])
+    rows = torch.empty((size + 1, *kept), dtype=value.dtype, device=value.device)
+    rows[:size] = bits(base).permute(order).reshape(size, *kept)
+    rows[size:] = 0
+    if mode == "set":
+        rows[place] = value[last_ones(place, size + 1)]
+    elif mode == "add":
+        need(kind_of(base) != "b")
+        rows.index_add_(0, place, value)
+    else:
+        need(kind_of(base) in "if")
+        rows.index_reduce_(0, place, value, COMBINED[mode])
+    out = rows[:size].reshape(*lengths, *kept)
+    return out.permute([order.index(a) for a in range(base.ndim)]).contiguous().view(base.dtype)
+
+
+COMBINED = {"add": "sum", "multiply": "prod", "minimum": "amin", "maximum": "amax"}
+
+
+def last_ones(place: Tensor, size: int) -> Tensor:
+    """For each of the places the number of the last that is the same, so that it does not matter which is written
+    last."""
     number = torch.arange(place.numel(), device=place.device)
     last = torch.zeros(size, dtype=torch.int64, device=place.device)
     last.scatter_reduce_(0, place, number, "amax", include_self=False)
-    flat = value.reshape(place.numel(), *value.shape[len(common) :])
-    return flat[last[place]].reshape(value.shape)
+    return last[place]
 
 
 def tensors(device: Any, xs: Sequence[Any]) -> list[Tensor]:
@@ -378,13 +398,23 @@ def matrix(x: Tensor) -> Tensor:
     return x if name in FLOATS else cast(x, "float64")
 
 
-@on_torch("solve")
+@on_torch("solve", "solve_or_nan")
 def solve(device: Any, dtype: Any, a: Tensor, b: Tensor) -> Tensor:
     """Both as stacks of the same rank: torch would take some of these stacks of matrices for stacks of vectors."""
     need(a.numel() > 0 and b.numel() > 0)
     a, b = cast(a, dtype.name), cast(b, dtype.name)
     stack = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return torch.linalg.solve(a, b.expand(*stack, *b.shape[-2:]))
+
+
+@on_torch("triangular_or_nan")
+def triangular(device: Any, dtype: Any, a: Tensor, b: Tensor, *, lower: bool, unit: bool) -> Tensor:
+    need(a.numel() > 0 and b.numel() > 0)
+    a, b = cast(a, dtype.name), cast(b, dtype.name)
+    need(unit or bool((a.diagonal(dim1=-2, dim2=-1) != 0).all()))
+    stack = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    b = b.expand(*stack, *b.shape[-2:])
+    return torch.linalg.solve_triangular(a, b, upper=not lower, unitriangular=unit)
 
 
 @on_torch("inv")
@@ -402,20 +432,20 @@ def slogdet(device: Any, dtype: Any, a: Tensor) -> tuple[Tensor, ...]:
     return tuple(torch.linalg.slogdet(matrix(a)))
 
 
-@on_torch("cholesky")
+@on_torch("cholesky", "cholesky_or_nan")
 def cholesky(device: Any, dtype: Any, a: Tensor, *, upper: bool) -> Tensor:
     """Of one triangle, as NumPy reads it."""
     a = matrix(a)
     return torch.linalg.cholesky(a.mH).mH if upper else torch.linalg.cholesky(a)
 
 
-@on_torch("qr")
+@on_torch("qr", "qr_or_nan")
 def qr(device: Any, dtype: Any, a: Tensor, *, mode: str) -> tuple[Tensor, ...]:
     need(mode in ("reduced", "complete"))
     return tuple(torch.linalg.qr(matrix(a), mode))
 
 
-@on_torch("eigh")
+@on_torch("eigh", "eigh_or_nan", "eigh_of_triangle")
 def eigh(device: Any, dtype: Any, a: Tensor, *, UPLO: str) -> tuple[Tensor, ...]:
     return tuple(torch.linalg.eigh(finite(a), UPLO))
 
@@ -425,12 +455,12 @@ def eigvalsh(device: Any, dtype: Any, a: Tensor, *, UPLO: str) -> Tensor:
     return torch.linalg.eigvalsh(finite(a), UPLO)
 
 
-@on_torch("svd")
+@on_torch("svd", "svd_or_nan")
 def svd(device: Any, dtype: Any, a: Tensor, *, full_matrices: bool) -> tuple[Tensor, ...]:
     return tuple(torch.linalg.svd(finite(a), full_matrices))
 
 
-@on_torch("svdvals")
+@on_torch("svdvals", "svdvals_or_nan")
 def svdvals(device: Any, dtype: Any, a: Tensor) -> Tensor:
     return torch.linalg.svdvals(finite(a))
 

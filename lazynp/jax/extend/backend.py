@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from ..config import flags
-from ..devices import Device, check_backend, default_device, devices, local_devices
+from ..devices import Device, check_backend, default_backend, default_device, devices, local_devices
 from ..names import clear_caches
 
 __all__ = ["backends", "clear_backends", "get_backend", "get_default_device"]
 
 
 class Backend:
-    """What computes: this process, on its processor."""
+    """What computes: this process, on its processor or the device that it was told."""
 
-    platform = "cpu"
     platform_version = "lazynp"
+
+    @property
+    def platform(self) -> str:
+        """The platform on which arrays are made."""
+        return default_backend()
 
     def devices(self) -> list[Device]:
         """All devices."""
@@ -46,7 +50,7 @@ def get_backend(platform: Any = None) -> Backend:
 
 def backends() -> dict[str, Backend]:
     """All backends by platform."""
-    return {"cpu": CPU}
+    return {CPU.platform: CPU}
 
 
 def get_default_device() -> Device:

@@ -24,6 +24,7 @@ from ...tree import map as tree_map
 from ..array import Array, as_node, converted, door
 from ..at_once import apply
 from ..casts import astype_node
+from ..devices import default_backend, lowered_for
 from ..dtypes import KIND_OF, SCALARS, canonical, check_real, dtype_and_weak, is_extended
 from ..numpy.creation import keys
 from ..shown_primitives import one_equation
@@ -431,10 +432,12 @@ def optimization_barrier(operand: Any, /) -> Any:
 
 @public
 def platform_dependent(*args: Any, default: Any = None, **per_platform: Any) -> Any:
-    """What is given for the CPU, or else the default. Raises NotImplementedError where there is neither."""
-    f = per_platform.get("cpu", default)
+    """What is given for the platform on which arrays are made, or else the default. Raises NotImplementedError where
+    there is neither."""
+    platform = lowered_for(default_backend())
+    f = per_platform.get(platform, default)
     if f is None:
-        raise NotImplementedError("platform_dependent has nothing for the platform 'cpu'")
+        raise NotImplementedError(f"platform_dependent has nothing for the platform {platform!r}")
     return f(*args)
 
 
