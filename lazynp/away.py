@@ -8,10 +8,14 @@ import numpy as np
 
 
 class Away:
-    """A value that is not in main memory, or not only. Attributes: here: whether it is there, too."""
+    """A value that is not in main memory, or not only."""
 
     __slots__ = ()
-    here = False
+
+    @property
+    def here(self) -> bool:
+        """Whether it is there, too."""
+        return False
 
     def wait(self) -> None:
         """Until it has been computed."""

@@ -35,8 +35,9 @@ from lazynp.runtime.device import DeviceBuffer, device_of
 from lazynp.runtime.profile import profile as counters
 from lazynp.runtime.recorder import recorder
 
-hot = pytest.importorskip("lazynp.backends.torch.hot", reason="torch, whose operations the devices run, is not installed")
-torch = pytest.importorskip("torch", reason="torch, whose operations the devices run, is not installed")
+TORCH = "torch, whose operations the devices run, is not installed"
+hot = pytest.importorskip("lazynp.backends.torch.hot", reason=TORCH)
+torch = pytest.importorskip("torch", reason=TORCH)
 CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch.cuda.is_available() is False")
 DEVICES = ("torch", pytest.param("cuda", marks=CUDA))
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")

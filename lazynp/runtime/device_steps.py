@@ -134,7 +134,8 @@ class Library(DeviceStep):
 
     def __init__(self, step: S.Library, device: Any, dtype: Any) -> None:
         super().__init__(step, device)
-        self.dtype, self.function = dtype, LOOPS.get(step.op.name) or device.library.get(step.op.name)
+        self.dtype = dtype
+        self.function: Any = LOOPS.get(step.op.name) or device.library.get(step.op.name)
 
     @property
     def name(self) -> str:

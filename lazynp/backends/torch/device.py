@@ -21,7 +21,7 @@ from lazynp.backends.support import KIND
 from lazynp.backends.torch import complex as complex_
 from lazynp.backends.torch import eager, library, windows
 from lazynp.backends.torch.hot import Hot
-from lazynp.backends.torch.keys import Keys, is_key
+from lazynp.backends.torch.keys import Keys, is_key, words_of
 from lazynp.backends.torch.library import bits
 from lazynp.config import config
 
@@ -53,7 +53,7 @@ class Device:
             if (self.torch.index or 0) >= torch.cuda.device_count():
                 raise RuntimeError(f"device {name!r}: torch.cuda.device_count() is {torch.cuda.device_count()}")
         self.hot = Hot(name, self.torch.type == "cuda")
-        self.scalar = functools.lru_cache(SCALARS_KEPT)(self._scalar)
+        self.scalar: Callable[[bytes, str], Tensor] = functools.lru_cache(SCALARS_KEPT)(self._scalar)
         complex_.FMA["wanted"] = False  # it gives NumPy's last bit on the CPU, and is an operator of its own
 
     @property
@@ -103,7 +103,7 @@ class Device:
     def upload(self, array: np.ndarray) -> Tensor:
         """A tensor that shares no memory with the array."""
         if is_key(array.dtype):
-            return dressed(self.upload(np.array(array[array.dtype.names[0]])), array.dtype)
+            return dressed(self.upload(np.array(words_of(array))), array.dtype)
         here = self.torch.type == "cpu"
         if here or not array.flags.c_contiguous or not array.flags.writeable:
             array = np.array(array, order="C")
@@ -113,7 +113,7 @@ class Device:
         if type(x) is Keys:
             words = np.empty(x.words.shape, np.uint32)
             self.download(x.words, words)
-            out[out.dtype.names[0]] = words
+            words_of(out)[...] = words
             return
         bits(as_tensor(out)).copy_(bits(x))
 

@@ -59,6 +59,12 @@ def is_key(dtype: Any) -> bool:
     return words is not None and words[0] == np.uint32 and len(words[1]) == 1
 
 
+def words_of(array: np.ndarray) -> Any:
+    """The words of an array of keys, as one more axis: a view."""
+    assert array.dtype.names is not None
+    return array[array.dtype.names[0]]
+
+
 def halves(keys: Keys) -> tuple[Tensor, Tensor]:
     """The two words of each key, with an axis for counters."""
     need(type(keys) is Keys and keys.dtype.names == ("fry",))
