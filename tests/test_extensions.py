@@ -11,6 +11,8 @@ import numpy
 import pytest
 from test_adapters import python
 
+from lazynp import owners
+
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("g++")
 SOURCE = r"""
 #include <Python.h>
@@ -243,3 +245,15 @@ def test_routines_are_put_back() -> None:
     print(on == kinds() == ["lazynp._adapters"] * 3, off == ["builtins"] * 3)
     """
     assert python(code) == "True True"
+
+
+def test_what_an_installer_has_put_somewhere_is_a_library(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`pip install --target` makes a folder like any other, but for what it notes of each package."""
+    for name in ("installed", "own"):
+        (tmp_path / name / "package").mkdir(parents=True)
+        monkeypatch.syspath_prepend(tmp_path / name)
+    (tmp_path / "installed" / "package-1.0.dist-info").mkdir()
+    found = {name: owners.whose(str(tmp_path / name / "package" / "code.so")) for name in ("installed", "own")}
+    assert found == {"installed": owners.LIBRARY, "own": owners.OWN}

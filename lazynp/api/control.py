@@ -5,6 +5,7 @@ Arguments and errors are JAX's. A body is traced once and becomes a parameter of
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -190,17 +191,13 @@ def fori_loop(
     if low.dtype != high.dtype:
         signed = low.dtype.kind == high.dtype.kind == "i"
         if not signed or low.weak == high.weak:
-            raise TypeError(
-                "lower and upper arguments to fori_loop must have equal types, got "
-                f"{low.dtype.name} and {high.dtype.name}"
-            )
+            types = f"{low.dtype.name} and {high.dtype.name}"
+            raise TypeError(f"lower and upper arguments to fori_loop must have equal types, got {types}")
         dtype = high.dtype if low.weak else low.dtype
     if low.trace < ABSTRACT and high.trace < ABSTRACT and low.ndim == high.ndim == 0:
         start, stop = int(value_of(low)), int(value_of(high))
         if flags.disable_jit:
-            for i in range(start, stop):
-                init_val = body_fun(i, init_val)
-            return init_val
+            return functools.reduce(lambda value, i: body_fun(i, value), range(start, stop), init_val)
 
         @stands_for(body_fun)
         def step(loop_carry: Any, _: Any) -> Any:

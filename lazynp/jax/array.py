@@ -29,7 +29,6 @@ from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..once import reading
 from ..ops.elementwise import convert, weak_cast
-from ..runtime.execute import buffer_of
 from ..runtime.recorder import recorder
 from ..runtime.storage import lock
 from ..runtime.tape import depth
@@ -340,10 +339,13 @@ class Array(AsNumber, OnDevices, Losable, LenderBase, Base):
             raise JaxRuntimeError("INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer")
         if node is not None and node.trace == ABSTRACT:
             raise block_error(node)
-        elif self._host is None and isinstance(buffer_of(self.node), Away):
-            self.node.buffer.wait()
-        else:
-            self._value()
+        if self._host is None:
+            if self.node.buffer is None and self.node.value is None:
+                recorder.demand(self.node)
+            if isinstance(self.node.buffer, Away):
+                self.node.buffer.wait()
+                return self
+        self._value()
         return self
 
     def copy_to_host_async(self) -> None:

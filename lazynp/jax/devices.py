@@ -27,6 +27,8 @@ COUNT_IN_FLAGS = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
 STRIDE = 2048  # between the numbers of the first devices of two processes, as in JAX
 
 
+NAMES = {"gpu": "cuda"}
+"""What devices of a platform are called, where that is not its name."""
 MEMORIES = ("device", "pinned_host", "unpinned_host")
 """The memories that devices say they have. They are all the host's."""
 
@@ -81,7 +83,7 @@ class Device:
 
     @property
     def _name(self) -> str:
-        return "cuda" if self.platform == "gpu" else self.platform
+        return NAMES.get(self.platform, self.platform)
 
     def memory(self, kind: str) -> Memory:
         """A memory of that kind. Raises JaxRuntimeError where there is none."""
@@ -107,12 +109,17 @@ class Device:
         return device_at, (self.id, self.platform)
 
 
+def platform_of(name: str) -> str:
+    """The platform of what `config.device` names."""
+    return "gpu" if name.startswith("cuda") else name
+
+
 class Accelerator(Device):
     """The device that `config.device` names."""
 
     def __init__(self, name: str) -> None:
         super().__init__(0, int(name.partition(":")[2] or 0))
-        self.platform = "gpu" if name.startswith("cuda") else name
+        self.platform = platform_of(name)
         self.device_kind = device_of(name).kind
         self.client = Client(self.platform)
 
@@ -243,7 +250,8 @@ def device_at(number: int, platform: str = "cpu") -> Device:
 
 def check_backend(backend: Any) -> None:
     """Raise RuntimeError for the name of a platform that is not there."""
-    if backend in (own()[0].platform, own()[0]._name):
+    here = default_backend()
+    if backend in (here, NAMES.get(here, here)):
         return
     if backend == "gpu":  # stands for several platforms
         raise RuntimeError(
@@ -251,7 +259,7 @@ def check_backend(backend: Any) -> None:
             "present are: cpu"
         )
     if backend not in (None, "cpu"):
-        there = list(dict.fromkeys(["cpu", own()[0]._name]))
+        there = list(dict.fromkeys(["cpu", NAMES.get(here, here)]))
         raise RuntimeError(f"Unknown backend {backend}. Available backends are {there}")
 
 
@@ -302,7 +310,8 @@ host_id, host_count, host_ids = process_index, process_count, process_indices
 
 def default_backend() -> str:
     """The platform on which arrays are made."""
-    return own()[0].platform
+    named = accelerator()
+    return "cpu" if named is None else platform_of(named)
 
 
 def default_device() -> Device:
@@ -313,4 +322,4 @@ def default_device() -> Device:
 
 def lowered_for(platform: str) -> str:
     """What JAX calls a platform where it means the code that is made for it."""
-    return "cuda" if platform == "gpu" else "cpu"
+    return NAMES.get(platform, "cpu")

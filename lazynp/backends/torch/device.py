@@ -20,7 +20,7 @@ from lazynp.backends.kernel import KernelSpec
 from lazynp.backends.support import KIND
 from lazynp.backends.torch import complex as complex_
 from lazynp.backends.torch import eager, library, windows
-from lazynp.backends.torch.hot import Hot
+from lazynp.backends.torch.hot import Hot, compiler
 from lazynp.backends.torch.keys import Keys, is_key, words_of
 from lazynp.backends.torch.library import bits
 from lazynp.config import config
@@ -238,6 +238,7 @@ class Device:
             like: tensors of the arguments' shapes and dtypes.
         """
         if self.hot.enabled and config.compile:
+            compiler()
             whole = importlib.import_module("lazynp.backends.torch.whole")
             self.hot.piece(lambda: whole.compiled(self, steps(whole.Tracing(self)), like), done)
 

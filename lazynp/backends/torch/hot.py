@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import atexit
 import collections
+import functools
+import importlib
 import threading
 import time
 import warnings
@@ -17,12 +19,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._guards import TracingContext, tracing
-from torch._inductor import config as inductor
-from torch._inductor.compile_fx import compile_fx_inner
-from torch._inductor.decomposition import select_decomp_table
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx.experimental.proxy_tensor import make_fx
 
 from lazynp.backends.kernel import KernelSpec
 from lazynp.backends.support import KIND
@@ -36,14 +32,6 @@ COST = 0.02  # seconds that a call counts for: `config.compile_after` of them ma
 MOST_SIZES = 4  # for so many geometries a kernel is compiled; then for any
 LAST = 60.0  # seconds for which the end of the process waits for the compiler
 ALIGNED = 16  # bytes: what Inductor's code relies on where it finds it
-WANTED = {
-    "compile_threads": 1,
-    "size_asserts": False,
-    "alignment_asserts": False,
-    "emulate_precision_casts": True,  # each operation is rounded by itself, as NumPy's are
-    "eager_numerics.division_rounding": True,  # quotients are exact but for the last rounding
-}
-OPTIONS: dict[str, Any] = {k: v for k, v in WANTED.items() if k in inductor.get_config_copy()}  # those of this torch
 
 
 class Worker:
@@ -176,6 +164,7 @@ class Hot:
                 like = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in tensors]
                 worker.submit(lambda: self.compile(kernel, kernel.general, key, body, like, True))
             return kernel.general[key]
+        compiler()
         kernel.compiled[geometry] = None
         body = pure(spec, n_operands, free, tensors[0].device)
         like = [blank_like(x) for x in tensors]
@@ -188,14 +177,18 @@ class Hot:
         """In the worker: code for arguments like these goes into the table."""
         began, failure = time.perf_counter(), ""
         try:
-            with warnings.catch_warnings(action="ignore"):  # torch's own, of what it imports
-                code = for_any(body, like) if general else for_these(body, like)
-                code(list(like))  # kernels are built and tuned by the first call
+            code = self.code(body, like, general)
+            code(list(like))  # kernels are built and tuned by the first call
             table[key] = code
         except Exception as error:
             self.give_up(error)
             failure = str(error)
         self.note("a kernel", began, f"{kernel.calls} calls", failure, general)
+
+    def code(self, body: Any, like: list[Tensor], general: bool) -> Any:
+        """Code for a function of tensors like these, or of any sizes."""
+        make = compiler().for_any if general else compiler().for_these
+        return make(body, like)
 
     def note(self, what: str, began: float, reason: str, failure: str, general: bool = False) -> None:
         """Say what was compiled."""
@@ -216,8 +209,7 @@ class Hot:
         def job() -> None:
             began, failure = time.perf_counter(), ""
             try:
-                with warnings.catch_warnings(action="ignore"):
-                    done(make())
+                done(make())
             except Exception as error:
                 failure = f"{type(error).__name__}: {error}"
             self.note("a graph", began, "as one piece", failure)
@@ -232,6 +224,14 @@ class Hot:
         self.kernels.clear()
         reason = str(error).strip().split("\n")[0]
         notify(f"kernels are not compiled on {self.name}: {type(error).__name__}: {reason}", UserWarning)
+
+
+@functools.cache
+def compiler() -> Any:
+    """The module that calls Inductor. It is loaded by who first wants something compiled, and not by the worker: what
+    torch warns of there concerns nobody, and filters of warnings are the process's, not a thread's."""
+    with warnings.catch_warnings(action="ignore"):
+        return importlib.import_module("lazynp.backends.torch.inductor")
 
 
 def pure(
@@ -258,17 +258,3 @@ def blank_like(x: Tensor) -> Tensor:
     size = 1 + sum([(n - 1) * s for n, s in zip(x.shape, x.stride())]) if x.numel() else 0
     memory = torch.zeros(size + skipped, dtype=x.dtype, device=x.device)
     return memory.as_strided(x.shape, x.stride(), skipped)
-
-
-def for_these(body: Any, like: list[Tensor]) -> Any:
-    """Code for arguments of just this geometry: a function of the list of tensors."""
-    mode = FakeTensorMode()
-    graph = make_fx(body, decomposition_table=select_decomp_table(), tracing_mode="fake")(*like)
-    with tracing(TracingContext(mode)), inductor.patch(OPTIONS):
-        return compile_fx_inner(graph, [mode.from_tensor(x) for x in like])
-
-
-def for_any(body: Any, like: list[Tensor]) -> Any:
-    """Code for arguments of any sizes: torch looks at them at each call."""
-    compiled = torch.compile(make_fx(body)(*like), dynamic=True)
-    return lambda tensors: compiled(*tensors)

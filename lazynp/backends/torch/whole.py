@@ -13,16 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch._guards import TracingContext, tracing
-from torch._inductor import config as inductor
-from torch._inductor.compile_fx import compile_fx_inner
-from torch._inductor.decomposition import select_decomp_table
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functionalize
-from torch.fx.experimental.proxy_tensor import make_fx
 
 from lazynp.backends.torch.device import DTYPES, Device, dtype_named
-from lazynp.backends.torch.hot import OPTIONS, Hot
+from lazynp.backends.torch.hot import Hot
+from lazynp.backends.torch.inductor import for_these
 from lazynp.backends.torch.keys import Keys
 from lazynp.backends.torch.library import SIGNED, bits
 
@@ -96,10 +91,7 @@ def compiled(device: Device, run: Callable[..., Sequence[Tensor]], like: Sequenc
     def body(*given: Tensor) -> list[Tensor]:
         return list(run(*[device.copy(x) for x in given]))  # a write goes into a copy, which is none if nobody writes
 
-    mode = FakeTensorMode()
-    graph = make_fx(functionalize(body), decomposition_table=select_decomp_table(), tracing_mode="fake")(*like)
-    with tracing(TracingContext(mode)), inductor.patch(OPTIONS):
-        code = compile_fx_inner(graph, [mode.from_tensor(x) for x in like])
+    code = for_these(functionalize(body), like)
 
     def call(tensors: Sequence[Tensor]) -> list[Tensor]:
         found = code(list(tensors))
