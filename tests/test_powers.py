@@ -73,3 +73,23 @@ def test_compiled_loops_have_those_of_kernels(monkeypatch: pytest.MonkeyPatch) -
     found, wanted = found[~numpy.isnan(wanted)], wanted[~numpy.isnan(wanted)]
     numpy.testing.assert_array_max_ulp(found, wanted, 4)
     numpy.testing.assert_array_equal(numpy.signbit(found), numpy.signbit(wanted))
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n", [3, 4])
+def test_cubes_and_fourth_powers_are_rounded_once(n: int, dtype: str) -> None:
+    edges = [0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 1e30, 1e38, 1e77, 1e78, 1e102, -1e103, 1e-30, 1e-110, 5e-324]
+    with numpy.errstate(all="ignore"):
+        host = numpy.concatenate([numpy.random.default_rng(0).standard_normal(50_000) * 3, edges]).astype(dtype)
+        exact = host.astype(numpy.longdouble) ** n
+        wanted = exact.astype(dtype)
+        numbers = numpy.isfinite(wanted) & (numpy.abs(wanted) > numpy.finfo(dtype).tiny)
+    with lazynp.config(mode="graph", compile_after=0.0, compile_nice=0), numpy.errstate(all="ignore"):
+        for _ in range(2):
+            found = numpy.asarray(lazynp.power(lazynp.array(host) * 1, n))
+            assert lazynp.compile_wait(PATIENCE)
+    numpy.testing.assert_array_equal(found[~numbers], wanted[~numbers])
+    numpy.testing.assert_array_equal(numpy.signbit(found), numpy.signbit(wanted))
+    off = numpy.abs(found[numbers].astype(numpy.longdouble) - exact[numbers])
+    assert (off / numpy.spacing(numpy.abs(wanted[numbers]))).max() < 0.501

@@ -87,6 +87,19 @@ INLINE float log1p_f(float x) {
 INLINE double log1p_f(double x) { return ::log1p(x); }
 // x to a power that is known, one of EXPONENTS: N halves.
 template <class T> INLINE T root_of(T x) { return x == -std::numeric_limits<T>::infinity() ? -x : std::sqrt(x) + 0; }
+INLINE double corrected(double r, double low) {  // but where r is out of range, or a zero, which has a sign
+    return r - r == 0 && r != 0 ? r + low : r;
+}
+INLINE double cube(double x) {  // the product of the rounded square, and of what the square lost
+    const double p = x * x, r = p * x;
+    return corrected(r, std::fma(p, x, -r) + std::fma(x, x, -p) * x);
+}
+INLINE double fourth(double x) {
+    const double p = x * x, r = p * p;
+    return corrected(r, std::fma(p, p, -r) + 2 * std::fma(x, x, -p) * p);
+}
+INLINE float cube(float x) { const double y = x; return (float)(y * y * y); }
+INLINE float fourth(float x) { const double p = (double)x * x; return (float)(p * p); }
 template <int N, class T> INLINE T power_of(T x) {
     constexpr int n = N < 0 ? -N : N;
     if constexpr (n % 2) {
@@ -94,8 +107,10 @@ template <int N, class T> INLINE T power_of(T x) {
         if constexpr (n == 1) return root;
         else return root * std::abs(N < 0 ? 1 / x : x);
     } else {
-        const T y = N < 0 ? 1 / x : x, square = y * y;
-        return n == 2 ? y : n == 4 ? square : n == 6 ? square * y : square * square;
+        const T y = N < 0 ? 1 / x : x;
+        if constexpr (n == 6) return cube(y);
+        else if constexpr (n == 8) return fourth(y);
+        else return n == 2 ? y : y * y;
     }
 }
 template <class T> INLINE T times(T a, T b) {

@@ -1,7 +1,7 @@
 """Complex arithmetic on pairs of real tensors, operation by operation as NumPy's loops do it.
 
 NumPy multiplies with fused multiply-adds where the CPU has them: re = fma(ar, br, -(ai * bi)), im = fma(ar, bi, ai *
-br); division is Smith's method. `fma` is an operator of our own: see `trace` for its place in Inductor.
+br); division is Smith's method.
 """
 
 from __future__ import annotations
@@ -11,21 +11,8 @@ import math
 import torch
 from torch import Tensor
 
+from lazynp.backends.torch.fused import FMA
 from lazynp.backends.torch.namespace import Pair, logical_and, logical_not, logical_or, logical_xor
-
-
-@torch.library.custom_op("lazynp::fma", mutates_args=())
-def fma(x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    """x * y + z, rounded once in compiled code (in eager mode: as the device's addcmul rounds)."""
-    return torch.addcmul(z, x, y)
-
-
-@fma.register_fake
-def _(x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-    return torch.empty_like(x * y + z)
-
-
-FMA = {"wanted": True}  # whether NumPy uses fused multiply-adds on this machine
 
 
 def _fma(x: Tensor, y: Tensor, z: Tensor) -> Tensor:
@@ -114,4 +101,4 @@ def isfinite(d: str, a: Pair) -> Tensor:
     return (torch.abs(a.re) < math.inf) & (torch.abs(a.im) < math.inf)
 
 
-__all__ = ["FMA", "fma", "logical_and", "logical_not", "logical_or", "logical_xor"]
+__all__ = ["logical_and", "logical_not", "logical_or", "logical_xor"]

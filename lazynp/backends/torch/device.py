@@ -18,8 +18,8 @@ from torch import Tensor
 
 from lazynp.backends.kernel import KernelSpec
 from lazynp.backends.support import KIND
-from lazynp.backends.torch import complex as complex_
 from lazynp.backends.torch import eager, library, windows
+from lazynp.backends.torch.fused import FMA
 from lazynp.backends.torch.hot import Hot, compiler
 from lazynp.backends.torch.keys import Keys, is_key, words_of
 from lazynp.backends.torch.library import bits
@@ -54,7 +54,7 @@ class Device:
                 raise RuntimeError(f"device {name!r}: torch.cuda.device_count() is {torch.cuda.device_count()}")
         self.hot = Hot(name, self.torch.type == "cuda")
         self.scalar: Callable[[bytes, str], Tensor] = functools.lru_cache(SCALARS_KEPT)(self._scalar)
-        complex_.FMA["wanted"] = False  # it gives NumPy's last bit on the CPU, and is an operator of its own
+        FMA["wanted"] = False  # it gives NumPy's last bit on the CPU, and is an operator of its own
 
     @property
     def kind(self) -> str:
@@ -238,9 +238,9 @@ class Device:
             like: tensors of the arguments' shapes and dtypes.
         """
         if self.hot.enabled and config.compile:
-            compiler()
+            without = compiler().without_values(like)
             whole = importlib.import_module("lazynp.backends.torch.whole")
-            self.hot.piece(lambda: whole.compiled(self, steps(whole.Tracing(self)), like), done)
+            self.hot.piece(lambda: whole.compiled(self, steps(whole.Tracing(self)), without), done)
 
     def evaluate(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import collections
+import contextlib
 import functools
 import importlib
 import threading
@@ -141,6 +142,8 @@ class Hot:
             return None
         try:
             results = iter(code(tensors))
+        except torch.OutOfMemoryError:
+            return None
         except Exception as error:
             self.give_up(error)
             return None
@@ -161,13 +164,12 @@ class Hot:
             if key not in kernel.general:
                 kernel.general[key] = None
                 body = pure(spec, n_operands, free, tensors[0].device)
-                like = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device) for x in tensors]
+                like = compiler().without_values(tensors)
                 worker.submit(lambda: self.compile(kernel, kernel.general, key, body, like, True))
             return kernel.general[key]
-        compiler()
         kernel.compiled[geometry] = None
         body = pure(spec, n_operands, free, tensors[0].device)
-        like = [blank_like(x) for x in tensors]
+        like = compiler().without_values(tensors)
         worker.submit(lambda: self.compile(kernel, kernel.compiled, geometry, body, like, False))
         return None
 
@@ -178,7 +180,8 @@ class Hot:
         began, failure = time.perf_counter(), ""
         try:
             code = self.code(body, like, general)
-            code(list(like))  # kernels are built and tuned by the first call
+            with contextlib.suppress(torch.OutOfMemoryError):  # whose call it is next, will have room or will not
+                code(list(map(blank_like, like)))  # kernels are built and tuned by the first call
             table[key] = code
         except Exception as error:
             self.give_up(error)
@@ -253,8 +256,8 @@ def pure(
 
 
 def blank_like(x: Tensor) -> Tensor:
-    """A tensor of that geometry, with that alignment, which nobody else has."""
-    skipped = x.data_ptr() % ALIGNED // x.element_size()
+    """A tensor of that geometry, with that alignment, which nobody else has; x has no values."""
+    skipped = int(x.storage_offset()) % (ALIGNED // x.element_size())
     size = 1 + sum([(n - 1) * s for n, s in zip(x.shape, x.stride())]) if x.numel() else 0
     memory = torch.zeros(size + skipped, dtype=x.dtype, device=x.device)
     return memory.as_strided(x.shape, x.stride(), skipped)

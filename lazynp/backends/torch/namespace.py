@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from lazynp.backends.support import KIND, WIDTH, split_complex
+from lazynp.backends.torch.fused import FMA
 
 
 class Pair(NamedTuple):
@@ -262,8 +263,24 @@ def power_of(a: Tensor, exponent: float) -> Tensor:
         return whole if abs(exponent) < 1 else whole * (a if exponent > 0 else 1 / a)
     if exponent < 0:
         a = torch.ones_like(a) / a
+    n = int(abs(exponent))
+    return a if n == 1 else a * a if n == 2 else product(a, n)
+
+
+def product(a: Tensor, n: int) -> Tensor:
+    """The third or fourth power. Where NumPy's bits are wanted, it is rounded once: in float64, or with what the
+    products lost."""
+    if a.dtype == torch.float32 and FMA["wanted"]:
+        return product(a.to(torch.float64), n).to(torch.float32)
     square = a * a
-    return (a, square, square * a, square * square)[int(abs(exponent)) - 1]
+    other = square if n == 4 else a
+    found = square * other
+    if not FMA["wanted"]:
+        return found
+    fma = torch.ops.lazynp.fma
+    lost = fma(a, a, -square) * (2 * square if n == 4 else a) + fma(square, other, -found)
+    numbers = (found - found == 0) & (found != 0)  # a zero has a sign
+    return torch.where(numbers, found + lost, found)
 
 
 # Order -------------------------------------------------------------------------------------------------------------

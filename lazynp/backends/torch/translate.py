@@ -11,13 +11,14 @@ from typing import Any
 from lazynp.backends.artifacts import fused_products
 from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.backends.support import compilable
-from lazynp.backends.torch import complex, planar, source, trace, wrapper
+from lazynp.backends.torch import planar, source, trace, wrapper
+from lazynp.backends.torch.fused import FMA
 
 
 @functools.cache
 def _prepare() -> None:
     trace.install()
-    complex.FMA["wanted"] = fused_products()
+    FMA["wanted"] = fused_products()
 
 
 def translate(spec: KernelSpec, geometry: Geometry, capability: str) -> tuple[str, dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.func import functionalize
 
 from lazynp.backends.torch.device import DTYPES, Device, dtype_named
@@ -84,9 +85,9 @@ class Tracing(Device):
         return bits(x.resolve_conj().resolve_neg()).clone(memory_format=torch.contiguous_format).view(x.dtype)
 
 
-def compiled(device: Device, run: Callable[..., Sequence[Tensor]], like: Sequence[Tensor]) -> Any:
-    """Code for a function of tensors of just these shapes, to be called with the list of them: results share no memory
-    with them, nor with each other. Raises what the trace, or Inductor, raises."""
+def compiled(device: Device, run: Callable[..., Sequence[Tensor]], like: Sequence[FakeTensor]) -> Any:
+    """Code for a function of tensors of just these shapes (`like` need have no values), to be called with the list of
+    them: results share no memory with them, nor with each other. Raises what the trace, or Inductor, raises."""
 
     def body(*given: Tensor) -> list[Tensor]:
         return list(run(*[device.copy(x) for x in given]))  # a write goes into a copy, which is none if nobody writes
