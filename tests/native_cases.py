@@ -170,7 +170,3 @@ INDEXING: dict[str, Case] = {
 }  # fmt: skip
 EXACT = {**FFT, **LINALG, **REDUCTIONS, **UFUNCS, **INDEXING}
 ROUGH = {"any where", "all where", "modf whole", "frexp exponent", "count_nonzero", "searchsorted"}
-NEEDS_VALUES = {
-    "eig": "whether all eigenvalues are real",
-    "eigvals": "whether all values are finite",
-}
