@@ -181,7 +181,7 @@ class Flags(threading.local):
         state: a number for the values that graphs depend on.
         fast: the same; None while calls of compiled functions need care (`CAREFUL`, or a mesh is set).
         on_mesh: whether a mesh of devices is set, on which results of calls lie.
-        elsewhere: whether arrays may be in another memory than the host's, so that calls have to look for them.
+        elsewhere: whether a device is set, where calls run, so that they have to look for arrays there.
         on_host: whether `jax_default_device` says that what is computed now is computed on the host, wherever else.
     """
 
@@ -257,7 +257,7 @@ def on_mesh(yes: bool) -> None:
 
 
 def elsewhere(yes: bool) -> None:
-    """Say whether arrays may be in another memory than the host's."""
+    """Say whether a device is set, where arrays may be."""
     if Flags.elsewhere != yes:
         Flags.elsewhere = yes
         refresh(Flags)

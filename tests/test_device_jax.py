@@ -18,6 +18,7 @@ import lazynp
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
 from lazynp.config import config
+from lazynp.flags import flags
 from lazynp.runtime.device import DeviceBuffer, device_of
 from lazynp.runtime.profile import profile as counters
 
@@ -317,3 +318,17 @@ def test_default_device_names_the_host(device: str) -> None:
             assert x.devices() == {host}
         assert p.device_kernels == 0
     assert isinstance(buffer_of((x + 1).block_until_ready()), DeviceBuffer)
+
+
+def test_calls_are_as_quick_as_before_once_the_host_is_set_again(device: str) -> None:
+    """Values that have stayed on the device come to the host when a compiled function reads them there."""
+    f, x = jax.jit(lambda a, b: a * 2 + b), jnp.asarray(LARGE)
+    there = f(x + 1, x)
+    assert isinstance(buffer_of(there), DeviceBuffer)
+    assert flags.fast is None
+    with config(device="cpu"):
+        assert flags.fast is not None
+        for _ in range(3):
+            got = f(there, x)
+            assert type(buffer_of(got)) is np.ndarray
+            near(got, (LARGE * 3 + 2) * 2 + LARGE)

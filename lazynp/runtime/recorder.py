@@ -551,9 +551,9 @@ def before_device(name: str) -> None:
 
 
 def device_changed(name: str, value: Any) -> None:
-    """Calls of compiled functions may find arrays on a device from now on, be it one that was left."""
+    """Calls of compiled functions run on a device from now on, or on the host, to which values come that are on one."""
     if name == "device":
-        elsewhere(devices.used)
+        elsewhere(value != "cpu")
 
 
 config.guard("device", before_device)
