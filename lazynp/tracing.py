@@ -25,7 +25,7 @@ from .backends.support import compilable
 from .config import config
 from .numpy import host, quick, quick_common
 from .owners import LIBRARY as LIBRARY_CODE
-from .owners import OWN, whose
+from .owners import OWN, elsewhere, whose
 from .runtime import alone, chain, execute, kernels, one_step, recorder, segment, steps
 from .runtime.profile import profile
 from .speed import native
@@ -176,6 +176,7 @@ class Trace:
         self._interval = sys.getswitchinterval()
         sys.setswitchinterval(PERIOD / 200)
         self.start = self._seen = time.perf_counter()
+        elsewhere()  # asked by two threads at once, Python's `sysconfig` fails
         start(self.look, name="lazynp profile")
         return True
 

@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from patience import least
 
+import lazynp
+from lazynp import owners
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "examples"))
 run: Any = importlib.import_module("profiled.run")
@@ -46,3 +49,10 @@ def test_the_advice_followed_makes_a_program_faster(name: str, tmp_path: Path) -
 
     share()  # compiles
     assert least(share, 1 / 1.5, 6) <= 1 / 1.5
+
+
+def test_the_folders_of_libraries_are_known_before_a_thread_asks() -> None:
+    """Python's `sysconfig`, asked by two threads at once, fails now and then."""
+    owners.elsewhere.cache_clear()
+    with lazynp.profile():
+        assert owners.elsewhere.cache_info().currsize == 1
