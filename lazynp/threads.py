@@ -7,6 +7,8 @@ thread held is never let go of. So each part of lazynp that has a lock or a help
 from __future__ import annotations
 
 import _thread
+import collections
+import contextlib
 import functools
 import os
 import signal
@@ -57,6 +59,79 @@ def start(work: Callable[..., None], *args: Any, name: str) -> Helper | None:
 def others() -> bool:
     """Whether Python code may run in another thread of the program's."""
     return _thread._count() - gone > len(helpers)
+
+
+class Jobs:
+    """What is done in a thread of its own, one job after the other. The thread ends when there is none.
+
+    Attributes:
+        name: the thread's. busy: how many jobs are waiting or being done.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.reset()
+        at_fork(20, child=self.reset)
+
+    def reset(self) -> None:
+        self.lock = threading.Condition()
+        self.waiting: collections.deque[tuple[Callable[[], object], Callable[[Exception], object]]] = (
+            collections.deque()
+        )
+        self.busy = 0
+        self.ended = False
+        self.thread: threading.Thread | None = None
+
+    def submit(self, job: Callable[[], object], refused: Callable[[Exception], object]) -> None:
+        """Have it done. `refused` is called with the error where there is no thread. What a job raises is lost."""
+        with self.lock:
+            self.waiting.append((job, refused))
+            self.busy += 1
+            if self.thread is not None and self.thread.is_alive() and not self.ended:
+                return
+            try:
+                if self.ended:
+                    raise RuntimeError("the process ends")
+                self.thread = Helper(self.work, name=self.name)
+                self.thread.start()
+                return
+            except (RuntimeError, MemoryError) as error:  # no more threads
+                self.thread, failure = None, error
+                failed = [tell for _, tell in self.waiting]
+                self.waiting.clear()
+        for tell in failed:
+            self.do(functools.partial(tell, failure))
+
+    def work(self) -> None:
+        while True:
+            with self.lock:
+                if not self.waiting:
+                    self.thread = None
+                    return
+                job, _ = self.waiting.popleft()
+            self.do(job)
+
+    def do(self, job: Callable[[], object]) -> None:
+        try:
+            with contextlib.suppress(Exception):
+                job()
+        finally:
+            with self.lock:
+                self.busy -= 1
+                self.lock.notify_all()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Block until all is done; whether it is."""
+        with self.lock:
+            return self.lock.wait_for(lambda: self.busy == 0, timeout)
+
+    def end(self, timeout: float) -> None:
+        """At the end of the process: begin nothing more, and wait for what is being done."""
+        with self.lock:
+            self.ended = True
+            self.busy -= len(self.waiting)
+            self.waiting.clear()
+        self.wait(timeout)
 
 
 class Hook(NamedTuple):

@@ -251,6 +251,31 @@ def test_values_stay_there(device: str) -> None:
     near(y, np.asarray(x) * 0.5 + 1)
 
 
+@pytest.mark.parametrize(
+    "index", [3, 70_000, [1, 1, 5, -2], [1, 70_000, 1, -70_001, 0], list(range(0, 999, 3)) * 2 + [70_000]]
+)
+@pytest.mark.parametrize("how", ["set", "add", "multiply", "min", "max"])
+def test_writes_at_places(how: str, index: Any, device: str) -> None:
+    """One place, some, and many, twice the same and outside: the last one stays, what is outside changes nothing."""
+    index = np.array(index)
+    value = np.arange(1.0, 1 + index.size, dtype=np.float32).reshape(index.shape)
+    f = jax.jit(lambda x, v: getattr(x.at[index], how)(v, mode="drop"))
+    vector = np.linspace(-2, 9, 70_000, dtype=np.float32)
+    for base in (vector, vector.astype(np.int32), vector.reshape(100, 700)):
+        v = np.broadcast_to(value.reshape(index.shape + (1,) * (base.ndim - 1)), index.shape + base.shape[1:])
+        wanted = base.copy()
+        for place, one in zip(index.reshape(-1), v.reshape(index.size, *base.shape[1:]).astype(base.dtype)):
+            if -len(base) <= place < len(base):
+                old = wanted[place]
+                both = {"set": one, "add": old + one, "multiply": old * one}
+                wanted[place] = both[how] if how in both else getattr(np, how + "imum")(old, one)
+        x, v = jnp.asarray(base), jnp.asarray(v.astype(base.dtype))
+        with lazynp.profile() as p:
+            found = f(x, v).block_until_ready()
+        assert p.device_host == {}
+        np.testing.assert_array_equal(np.asarray(found), wanted)
+
+
 def test_numpys_door_jits_there(device: str) -> None:
     def f(a: Any) -> Any:
         b = a * 2

@@ -5,15 +5,15 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import functools
 import hashlib
 import os
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...threads import Helper
+from ...threads import Jobs
 from .. import artifacts, folders, gcc
 from ..artifacts import Artifacts
 from ..gcc import BuildError
@@ -119,77 +119,34 @@ class Builder:
     """Builds in a thread, one after the other. `done` is called with the functions, or with why there are none."""
 
     def __init__(self) -> None:
-        self._reset()
-
-    def _reset(self) -> None:
-        self.lock = threading.Condition()
-        self.waiting: list[tuple[str | Callable[[], Any], Done]] = []
-        self.busy = 0
-        self.thread: threading.Thread | None = None
-        self.pid = os.getpid()
+        self.jobs = Jobs("lazynp-loops")
+        self.wait = self.jobs.wait
+        atexit.register(self.stop)
 
     def submit(self, text: str | Callable[[], Any], done: Done) -> None:
         """`text`: the C++ of a loop; or what makes functions, by `built`."""
-        if self.pid != os.getpid():  # the parent's thread does not exist here
-            self._reset()
-        with self.lock:
-            self.waiting.append((text, done))
-            self.busy += 1
-            if self.thread is not None and self.thread.is_alive():
-                return
-            self.thread = Helper(self.work, name="lazynp-loops")
-            try:
-                self.thread.start()
-                return
-            except RuntimeError as error:  # no more threads
-                self.thread, failure = None, BuildError(str(error))
-                failed, self.waiting = self.waiting, []
-        for _, tell in failed:
-            self._tell(tell, None, failure)
+        self.jobs.submit(functools.partial(self.build, text, done), lambda error: done(None, BuildError(str(error))))
 
-    def work(self) -> None:
-        while True:
-            with self.lock:
-                if not self.waiting:
-                    self.thread = None
-                    return
-                text, done = self.waiting.pop(0)
-            run, failure = None, BuildError("the thread that builds was ended")
-            try:
-                run = text() if callable(text) else built(text)
-            except BuildError as error:
-                failure = error
-            except Exception as error:
-                failure = BuildError(f"{type(error).__name__}: {error}")
-            finally:
-                self._tell(done, run, None if run is not None else failure)
-
-    def _tell(self, done: Done, run: Any, failure: BuildError | None) -> None:
+    def build(self, text: str | Callable[[], Any], done: Done) -> None:
+        run, failure = None, BuildError("the thread that builds was ended")
         try:
-            with contextlib.suppress(Exception):
-                done(run, failure)
+            run = text() if callable(text) else built(text)
+        except BuildError as error:
+            failure = error
+        except Exception as error:
+            failure = BuildError(f"{type(error).__name__}: {error}")
         finally:
-            with self.lock:
-                self.busy -= 1
-                self.lock.notify_all()
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Until all is built; whether it is."""
-        if self.pid != os.getpid():
-            return True
-        with self.lock:
-            return self.lock.wait_for(lambda: self.busy == 0, timeout)
+            done(run, None if run is not None else failure)
 
     def stop(self) -> None:
         """At the end of the process: what is being built is of no use to anybody."""
-        store = cache() if self.busy and self.pid == os.getpid() else None
+        store = cache() if self.jobs.busy else None
         if store is not None:
             with contextlib.suppress(OSError):
                 folders.end_users(store.scratch.path())
 
 
 builder = Builder()
-atexit.register(builder.stop)
 
 
 def address(x: np.ndarray) -> int:

@@ -63,11 +63,11 @@ class Device:
 
     def bare(self, x: Any) -> Any:
         """The tensor of a value: of keys their words."""
-        return bare(x)
+        return x.words if type(x) is Keys else x
 
     def dressed(self, x: Any, dtype: Any) -> Any:
-        """The value of a dtype whose tensor this is."""
-        return dressed(x, dtype)
+        """The value of a dtype, of the tensor that `bare` gave."""
+        return Keys(x, dtype) if is_key(dtype) else x
 
     def free_memory(self) -> None:
         """Give back the memory that torch keeps for tensors to come."""
@@ -97,13 +97,15 @@ class Device:
     def blank(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
         """A tensor whose values are not set."""
         if is_key(dtype):
-            return dressed(torch.empty((*shape, dtype.itemsize // 4), dtype=torch.uint32, device=self.torch), dtype)
+            return self.dressed(
+                torch.empty((*shape, dtype.itemsize // 4), dtype=torch.uint32, device=self.torch), dtype
+            )
         return torch.empty(shape, dtype=DTYPES[dtype.name], device=self.torch)
 
     def upload(self, array: np.ndarray) -> Tensor:
         """A tensor that shares no memory with the array."""
         if is_key(array.dtype):
-            return dressed(self.upload(np.array(words_of(array))), array.dtype)
+            return self.dressed(self.upload(np.array(words_of(array))), array.dtype)
         here = self.torch.type == "cpu"
         if here or not array.flags.c_contiguous or not array.flags.writeable:
             array = np.array(array, order="C")
@@ -173,7 +175,7 @@ class Device:
     def copy(self, x: Tensor) -> Tensor:
         """A contiguous tensor of its own."""
         if type(x) is Keys:
-            return dressed(self.copy(x.words), x.dtype)
+            return self.dressed(self.copy(x.words), x.dtype)
         return bits(x).clone(memory_format=torch.contiguous_format).view(x.dtype)
 
     def around(self, x: Tensor, parts: Iterable[Sequence[Any]]) -> Tensor:
@@ -188,7 +190,7 @@ class Device:
     def write(self, x: Tensor, key: Sequence[Any], value: Tensor) -> None:
         """x[key] = value, in place."""
         if type(x) is Keys:
-            return self.write(x.words, key, bare(value))
+            return self.write(x.words, key, self.bare(value))
         view, backwards = self.region(x, key)
         value = library.cast(value, NAMES[x.dtype])
         if self.memory(value) == self.memory(x):  # torch copies in any order
@@ -199,13 +201,13 @@ class Device:
 
     def own(self, value: Any, args: Sequence[Any]) -> Any:
         """A result, or several, that share no memory with the operands, nor with each other."""
-        taken = {self.memory(bare(a)) for a in args if isinstance(a, (Tensor, Keys))}
+        taken = {self.memory(self.bare(a)) for a in args if isinstance(a, (Tensor, Keys))}
         return tuple([self.apart(v, taken) for v in value]) if type(value) is tuple else self.apart(value, taken)
 
     def apart(self, x: Tensor, taken: set[int]) -> Tensor:
         """A contiguous tensor that shares no memory with what is taken; its memory is, from now on."""
         if type(x) is Keys:
-            return dressed(self.apart(x.words, taken), x.dtype)
+            return self.dressed(self.apart(x.words, taken), x.dtype)
         x = x.resolve_conj().resolve_neg()
         shares = x.numel() and self.memory(x) in taken
         x = self.copy(x) if shares else bits(x).contiguous().view(x.dtype)
@@ -280,16 +282,6 @@ class Device:
         with np.errstate(all="ignore"):
             array = np.asarray(value).astype(dtype_named(dtype))
         return self.scalar(array.tobytes(), dtype)
-
-
-def bare(x: Any) -> Any:
-    """The words of keys; a tensor as it is."""
-    return x.words if type(x) is Keys else x
-
-
-def dressed(x: Any, dtype: Any) -> Any:
-    """A value of that dtype, of the tensor that `bare` gave."""
-    return Keys(x, dtype) if is_key(dtype) else x
 
 
 @functools.cache

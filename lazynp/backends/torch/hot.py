@@ -8,11 +8,9 @@ and alignment, is its key here. A kernel that comes with ever other sizes is com
 from __future__ import annotations
 
 import atexit
-import collections
 import contextlib
 import functools
 import importlib
-import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -27,7 +25,7 @@ from lazynp.backends.torch import eager
 from lazynp.backends.torch.library import bits
 from lazynp.config import config
 from lazynp.notices import notify
-from lazynp.threads import at_fork, start
+from lazynp.threads import Jobs
 
 COST = 0.02  # seconds that a call counts for: `config.compile_after` of them make a kernel worth compiling
 MOST_SIZES = 4  # for so many geometries a kernel is compiled; then for any
@@ -35,50 +33,13 @@ LAST = 60.0  # seconds for which the end of the process waits for the compiler
 ALIGNED = 16  # bytes: what Inductor's code relies on where it finds it
 
 
-class Worker:
-    """The thread in which kernels are compiled, one after the other. It ends when there is nothing to do."""
-
-    def __init__(self) -> None:
-        self.reset()
-        at_fork(20, child=self.reset)
-        atexit.register(self.stop)
-
-    def reset(self) -> None:
-        self.changed = threading.Condition()
-        self.jobs: collections.deque[Callable[[], None]] = collections.deque()
-        self.works = self.stopped = False
-
-    def submit(self, job: Callable[[], None]) -> None:
-        """Have it done; nothing is where there is no thread for it."""
-        with self.changed:
-            if not self.stopped:
-                self.jobs.append(job)
-                self.works = self.works or start(self.work, name="lazynp-device-compiler") is not None
-
-    def work(self) -> None:
-        while True:
-            with self.changed:
-                if not self.jobs:
-                    self.works = False
-                    self.changed.notify_all()
-                    return
-                job = self.jobs.popleft()
-            job()
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Block until all is compiled; whether it is."""
-        with self.changed:
-            return self.changed.wait_for(lambda: not self.works, timeout)
-
-    def stop(self) -> None:
-        """At the end of the process: what is being compiled is waited for, since it cannot be left in the middle."""
-        with self.changed:
-            self.stopped = True
-            self.jobs.clear()
-        self.wait(LAST)
+jobs = Jobs("lazynp-device-compiler")
+atexit.register(jobs.end, LAST)  # what is being compiled cannot be left in the middle
 
 
-worker = Worker()
+def submit(job: Callable[[], object]) -> None:
+    """Have something compiled. It stays as it is where there is no thread for that."""
+    jobs.submit(job, lambda error: None)
 
 
 class Kernel:
@@ -87,6 +48,7 @@ class Kernel:
     Attributes:
         calls: how often it was run. able: whether it can be compiled.
         compiled: geometry -> the function of a list of tensors; None while it is being compiled, or cannot be.
+        general: the same of code for any sizes, by which results have no region and the ranks of the tensors.
     """
 
     def __init__(self, spec: KernelSpec) -> None:
@@ -109,7 +71,7 @@ class Hot:
     def __init__(self, name: str, enabled: bool) -> None:
         self.name, self.enabled = name, enabled
         self.kernels: dict[KernelSpec, Kernel] = {}
-        self.wait = worker.wait
+        self.wait = jobs.wait
 
     def wanted(self, spec: KernelSpec) -> Kernel | None:
         """The kernel, if it is worth compiling, now that it is called once more."""
@@ -165,18 +127,18 @@ class Hot:
                 kernel.general[key] = None
                 body = pure(spec, n_operands, free, tensors[0].device)
                 like = compiler().without_values(tensors)
-                worker.submit(lambda: self.compile(kernel, kernel.general, key, body, like, True))
+                submit(lambda: self.compile(kernel, kernel.general, key, body, like, True))
             return kernel.general[key]
         kernel.compiled[geometry] = None
         body = pure(spec, n_operands, free, tensors[0].device)
         like = compiler().without_values(tensors)
-        worker.submit(lambda: self.compile(kernel, kernel.compiled, geometry, body, like, False))
+        submit(lambda: self.compile(kernel, kernel.compiled, geometry, body, like, False))
         return None
 
     def compile(
         self, kernel: Kernel, table: dict[Any, Any], key: Any, body: Any, like: list[Tensor], general: bool
     ) -> None:
-        """In the worker: code for arguments like these goes into the table."""
+        """In that thread: code for arguments like these goes into the table."""
         began, failure = time.perf_counter(), ""
         try:
             code = self.code(body, like, general)
@@ -207,7 +169,7 @@ class Hot:
         )
 
     def piece(self, make: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        """Have something else made in the worker. That there is no making it, is no fault of the compiler's."""
+        """Have something else made in that thread. That there is no making it, is no fault of the compiler's."""
 
         def job() -> None:
             began, failure = time.perf_counter(), ""
@@ -217,7 +179,7 @@ class Hot:
                 failure = f"{type(error).__name__}: {error}"
             self.note("a graph", began, "as one piece", failure)
 
-        worker.submit(job)
+        submit(job)
 
     def give_up(self, error: Exception) -> None:
         """Compile nothing any more, and say so once."""
@@ -231,7 +193,7 @@ class Hot:
 
 @functools.cache
 def compiler() -> Any:
-    """The module that calls Inductor. It is loaded by who first wants something compiled, and not by the worker: what
+    """The module that calls Inductor. It is loaded by who first wants something compiled, and not by the thread: what
     torch warns of there concerns nobody, and filters of warnings are the process's, not a thread's."""
     with warnings.catch_warnings(action="ignore"):
         return importlib.import_module("lazynp.backends.torch.inductor")

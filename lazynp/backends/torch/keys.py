@@ -14,11 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lazynp.backends.numpy.samplers import rounds_of_sorting
+from lazynp.backends.numpy.threefry import MASK, PARITY, ROTATIONS
 from lazynp.backends.torch.library import cast, need, on_torch, tensors
 
-PARITY = 0x1BD11BDA
-ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-MASK = 0xFFFFFFFF
 SIGN = -(1 << 31)
 
 
@@ -228,10 +227,9 @@ def random_order(device: Any, to: Any, keys: Keys, *, dtype: Any, partitionable:
     """Sorted by random words, several times, so that hardly two are equal in all of them; a word and a place are
     sorted as one integer."""
     need(partitionable and 1 < n <= MASK)
-    rounds = math.ceil(3 * math.log(n) / math.log(MASK))
     places = torch.arange(n, device=device.torch)
     order = places.expand(*keys.shape, n)
-    for _ in range(rounds):
+    for _ in range(rounds_of_sorting(n)):
         two = split(keys, (2,)).words
         keys, other = (Keys(two[..., i, :], keys.dtype) for i in range(2))
         words = (words_under(other, n, 32) ^ SIGN).to(torch.int64)  # in the order of unsigned words

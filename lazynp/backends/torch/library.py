@@ -323,46 +323,70 @@ def scatter(
     bounds: str,
     mode: str,
 ) -> Tensor:
-    need(mode in COMBINED or mode == "set")
+    need(mode in ("set", "add", *COMBINED))
     index, inside = places(base.shape, tensors(device, indices), axes, bounds)
     (value,) = tensors(device, [value])
     value = bits(cast(value, dtype.name))
     kept = [n for i, n in enumerate(base.shape) if i not in axes]
     common = index[0].shape
-    value = rolled_axes(value.expand(*kept[:at], *common, *kept[at:]), at, 0, len(common))
+    value = rolled_axes(value.expand((*kept[:at], *common, *kept[at:])), at, 0, len(common))
     lengths = [base.shape[a] for a in axes]
     place, size = torch.zeros_like(index[0]), math.prod(lengths)
     for k, n in zip(index, lengths):
         place = place * n + k
-    if inside is not None:  # what is outside goes to a row of its own, behind the others
-        place = torch.where(inside, place, size)
-    place, value = place.reshape(-1), value.reshape(-1, *kept)
+    place = place.reshape(-1)
+    value = value.reshape(len(place), *kept)
+    if inside is not None:
+        inside = inside.expand(common).reshape(-1)
     order = (*axes, *[a for a in range(base.ndim) if a not in axes])
-    rows = torch.empty((size + 1, *kept), dtype=value.dtype, device=value.device)
-    rows[:size] = bits(base).permute(order).reshape(size, *kept)
-    rows[size:] = 0
+    out = torch.empty((*lengths, *kept), dtype=value.dtype, device=value.device)
+    out.copy_(bits(base).permute(order))
+    rows = out.view(size, *kept)
     if mode == "set":
-        rows[place] = value[last_ones(place, size + 1)]
-    elif mode == "add":
-        need(kind_of(base) != "b")
-        rows.index_add_(0, place, value)
+        last = last_ones(place, size, inside)
+        value = value[last]
+        rows[place] = value if inside is None else torch.where(beside(last >= 0, value), value, rows[place])
     else:
-        need(kind_of(base) in "if")
-        rows.index_reduce_(0, place, value, COMBINED[mode])
-    out = rows[:size].reshape(*lengths, *kept)
+        need(kind_of(base) in ("ifc" if mode == "add" else "if"))
+        if inside is not None:
+            value = torch.where(beside(inside, value), value, neutral(mode, value.dtype))
+        if mode == "add":
+            rows.index_add_(0, place, value)
+        else:
+            rows.index_reduce_(0, place, value, COMBINED[mode])
     return out.permute([order.index(a) for a in range(base.ndim)]).contiguous().view(base.dtype)
 
 
-COMBINED = {"add": "sum", "multiply": "prod", "minimum": "amin", "maximum": "amax"}
+COMBINED = {"multiply": "prod", "min": "amin", "max": "amax"}
 
 
-def last_ones(place: Tensor, size: int) -> Tensor:
-    """For each of the places the number of the last that is the same, so that it does not matter which is written
-    last."""
-    number = torch.arange(place.numel(), device=place.device)
-    last = torch.zeros(size, dtype=torch.int64, device=place.device)
-    last.scatter_reduce_(0, place, number, "amax", include_self=False)
-    return last[place]
+def neutral(mode: str, dtype: torch.dtype) -> complex:
+    """What changes nothing where it is added, multiplied with, or compared."""
+    if mode == "multiply":
+        return 1
+    if mode == "add":
+        return complex(-0.0, -0.0) if dtype.is_complex else -0.0 if dtype.is_floating_point else 0
+    if dtype.is_floating_point:
+        return math.inf if mode == "min" else -math.inf
+    info = torch.iinfo(dtype)
+    return info.max if mode == "min" else info.min
+
+
+def beside(mask: Tensor, x: Tensor) -> Tensor:
+    """A mask of places, with axes for the rows that stand there."""
+    return mask.reshape(-1, *[1] * (x.ndim - 1))
+
+
+def last_ones(place: Tensor, size: int, inside: Tensor | None) -> Tensor:
+    """For each of the places the number of the last that is the same and inside, so that it does not matter which is
+    written last; -1 where none is."""
+    number = torch.arange(len(place), device=place.device)
+    if inside is not None:
+        number = torch.where(inside, number, -1)
+    if len(place) ** 2 <= size:  # a comparison of each with each is less than a number for each place of the base
+        return torch.where(place[:, None] == place, number, -1).amax(1) if len(place) else number
+    last = torch.empty(size, dtype=torch.int64, device=place.device)
+    return last.scatter_reduce_(0, place, number, "amax", include_self=False)[place]
 
 
 def tensors(device: Any, xs: Sequence[Any]) -> list[Tensor]:
