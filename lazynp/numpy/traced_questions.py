@@ -12,6 +12,7 @@ import numpy
 
 from .. import errors
 from ..graph.node import Node
+from . import supported
 from .traced import Rule, concrete
 
 
@@ -60,7 +61,8 @@ ANSWERED: dict[str, tuple[str, ...]] = {
         "quantile",
     ),  # are distances the same, weights negative?
     "lazynp.lib._histograms_impl": ("histogramdd",),  # do edges descend?
-    "lazynp.linalg._linalg": ("eig", "eigvals"),  # are all real? The result is complex.
+    # Are all real? The result is complex. From NumPy 2.5 on roots of polynomials ask by a function.
+    "lazynp.linalg._linalg": ("eig", "eigvals", *(["_to_real_if_imag_zero"] if supported.VERSION >= (2, 5) else [])),
     "lazynp.polynomial.polyutils": ("_div",),  # is the leading coefficient zero? So are the next.
     "lazynp.polynomial.polynomial": ("polydiv", "polymulx"),
     "lazynp.polynomial.chebyshev": ("chebdiv", "chebmulx"),
