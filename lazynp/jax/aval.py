@@ -224,3 +224,28 @@ def on_explicit(sharding: NamedSharding, ndim: int) -> NamedSharding:
     kept = [tuple([a for a in axes_of(p) if a in mesh.explicit_axes]) for p in sharding.spec.partitions]
     rest, spec = [None] * (ndim - len(kept)), sharding.spec
     return NamedSharding(mesh, PartitionSpec(*kept, *rest, unreduced=spec.unreduced, reduced=spec.reduced))
+
+
+class AbstractRef:
+    """The type of a mutable reference: `inner_aval` is that of what it holds."""
+
+    def __init__(self, inner_aval: ShapedArray, memory_space: Any = None, kind: Any = None) -> None:
+        self.inner_aval, self.memory_space, self.kind = inner_aval, memory_space, kind
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "inner_aval":
+            raise AttributeError(name)
+        return getattr(self.inner_aval, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AbstractRef) and self.inner_aval == other.inner_aval
+
+    def __hash__(self) -> int:
+        return hash((AbstractRef, self.inner_aval))
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """`Ref{f32[3]}`."""
+        return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
+
+    def __repr__(self) -> str:
+        return f"Ref{{{str(self.inner_aval).removeprefix('~')}}}"

@@ -14,7 +14,7 @@ from ..api.trace import Trace, inline, placeholder, stack
 from ..flags import flags
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
-from ..signatures import Static
+from ..signatures import Static, name_of, place_of
 from ..tree import flatten, unflatten
 from .array import Array, door, wrap
 from .aval import on_explicit, shaped
@@ -23,9 +23,9 @@ from .devices import several
 from .dtypes import canonical, shown
 from .jaxpr_places import axis_of
 from .jaxpr_types import ClosedJaxpr, Jaxpr, Literal, Var
-from .jaxpr_writer import closed, to_be_shown
+from .jaxpr_writer import closed, jaxpr_of, to_be_shown
 from .layouts import order_of, orders
-from .references import passed_on
+from .references import Ref, Touched, among, filled, passed_on, passing_on, placed, put, read, strong, threaded
 from .shape_struct import ShapeDtypeStruct
 from .sharding import NamedSharding, Sharding, current
 from .spreading import known
@@ -137,7 +137,7 @@ def make_jaxpr(
         raise TypeError(f"the first argument must be callable, got {fun}")
     nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
-    def make(*args: Any, **kwargs: Any) -> Any:
+    def trace(f: Callable[..., Any], static: Static, args: Any, kwargs: Any) -> tuple[Entry, int | Beginning]:
         before = stack.axes
         if axis_env:
             stack.axes = {**before, **{k: (n, leaf((), np.dtype(np.int32), trace=ABSTRACT)) for k, n in axis_env}}
@@ -145,16 +145,67 @@ def make_jaxpr(
         beginning = Beginning()
         try:
             with to_be_shown():
-                entry, now = entry_for(fun, Static(nums), args, kwargs)
+                entry, now = entry_for(f, static, args, kwargs)
         finally:
             stack.axes = before
-        found = jaxprs.get(entry)
-        if found is None:
-            found = jaxprs[entry] = closed(entry.function, beginning if now else entry.since)
-        return (found, structs(entry.out, entry.function.outputs)) if return_shape else found
+        return entry, beginning if now else entry.since
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        with_refs = among((args, kwargs))
+        if not with_refs:
+            try:
+                entry, since = trace(fun, Static(nums), args, kwargs)
+            except Touched:
+                with_refs = True
+        if with_refs:
+            found, shape = referring(fun, nums, args, kwargs, trace)
+        else:
+            known_graph = jaxprs.get(entry)
+            found = jaxprs[entry] = closed(entry.function, since) if known_graph is None else known_graph
+            shape = structs(entry.out, entry.function.outputs)
+        return (found, shape) if return_shape else found
 
     make.__name__ = f"make_jaxpr({getattr(fun, '__name__', fun)})"
     return make
+
+
+def referring(
+    fun: Callable[..., Any], nums: Sequence[int], args: Any, kwargs: Any, trace: Callable[..., Any]
+) -> tuple[ClosedJaxpr, Any]:
+    """The graph of a function that uses references, and the types of its result. References from outside of it are
+    constants."""
+    own, (given, named) = placed((args, kwargs))
+    n = len(own)
+    static = [k % len(args) for k in nums]
+    dynamic = flatten(([x for i, x in enumerate(args) if i not in static], kwargs))[0]
+
+    def run(refs: list[Ref], values: list[Any]) -> Any:
+        def inner(values: list[Any], *args: Any, **kwargs: Any) -> Any:
+            held = [Ref(v, r._kind) for v, r in zip(values, own)]
+            given, named = filled((args, kwargs), held)
+            out, after = threaded(fun, refs[n:])(values[n:], *given, **named)
+            return out, [*map(read, held), *after]
+
+        later = Static(tuple([k + 1 for k in static]))
+        entry, since = trace(inner, later, (list(map(strong, values)), *given), named)
+        function, count = entry.function, len(values)
+        jaxpr, constants = jaxpr_of(function, since, refs=count)
+        mine, rest = iter(range(n)), iter(range(count, len(function.inputs)))
+        order = [next(mine) if isinstance(x, Ref) else next(rest) for x in dynamic]
+        first = len(function.outputs) - count
+        outs, after = function.outputs[:first], function.outputs[first:]
+        user = Function(
+            [function.inputs[k] for k in order], [*outs, *after[n:], *after[:n]], function.effects, function.token
+        )
+        whole = Jaxpr(
+            [*jaxpr.invars[n:count], *jaxpr.constvars], [jaxpr.invars[k] for k in order], jaxpr.outvars, jaxpr.eqns,
+            jaxpr.effects, source=(user, [*function.inputs[n:count], *constants]),
+        )  # fmt: skip
+        shape = structs(entry.out, function.outputs)[0]
+        return (ClosedJaxpr(whole, [*refs[n:], *map(wrap, constants)]), shape), [None] * count
+
+    found: tuple[ClosedJaxpr, Any] = passing_on(run, [*own], f"{name_of(fun)}{place_of(fun)} for make_jaxpr")
+    return found
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -191,7 +242,12 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
         return run_equations(jaxpr, consts, args)
     function, constants = jaxpr.source
     whole = Function((*constants, *function.inputs), function.outputs, function.effects, function.token)
-    return [wrap(n) for n in inline(whole, [door.as_node(x) for x in (*consts, *args)])]
+    refs = [x for x in (*consts, *args) if isinstance(x, Ref)]
+    values = [strong(read(x)) if isinstance(x, Ref) else x for x in (*consts, *args)]
+    outs = [wrap(n) for n in inline(whole, [door.as_node(x) for x in values])]
+    for ref, value in zip(refs, outs[len(jaxpr.outvars) :]):
+        put(ref, value)
+    return outs[: len(jaxpr.outvars)]
 
 
 def run_equations(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:

@@ -149,6 +149,8 @@ def shown_params(eqn: Any, style: Style) -> list[tuple[str, Any]]:
 def equation(eqn: Any, names: Names) -> Doc:
     """An equation."""
     name = eqn.primitive.name
+    if name in ("get", "swap", "addupdate") and hasattr(eqn.invars[0].aval, "inner_aval"):
+        return reference_equation(eqn, names)
     inner = open_graph(eqn.params["jaxpr"]) if name == "jit" and "jaxpr" in eqn.params else None
     if inner is not None and inner not in names.shared:
         named_alike(eqn, inner, names)
@@ -159,6 +161,21 @@ def equation(eqn: Any, names: Names) -> Doc:
     right = several([names(v) for v in eqn.invars])
     scopes = str(eqn.source_info.name_stack)
     return noted((*left, name, inside, " ", right), f"[{scopes}]" if names.style.name_stack else None)
+
+
+def reference_equation(eqn: Any, names: Names) -> Doc:
+    """An equation that reads or writes a reference."""
+    ref, *operands = eqn.invars
+    n = eqn.params["n"]
+    results = [names.typed(v) for v in eqn.outvars if eqn.primitive.name == "get" or not v.unused]
+    indices = [names(v) for v in operands[:n]]
+    part = [names(ref), "[", eqn.params["tree"].text.format(*indices), "]"]
+    if eqn.primitive.name == "get":
+        return (*results, " <- ", *part)
+    value = names(operands[n])
+    if eqn.primitive.name == "addupdate":
+        return (*part, " += ", value)
+    return (*results, ", ", *part, " <- ", *part, ", ", value) if results else (*part, " <- ", value)
 
 
 def named_alike(eqn: Any, inner: Any, names: Names) -> None:

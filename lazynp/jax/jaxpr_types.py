@@ -23,12 +23,14 @@ def shaped_of(aval: Aval | ShapedArray) -> ShapedArray:
 
 
 class Var:
-    """A variable: the result of an equation, an argument or a constant. `unused`: nothing reads it."""
+    """A variable: the result of an equation, an argument or a constant. `unused`: nothing reads it. The type of one
+    that stands for a reference is an `AbstractRef`."""
 
     __slots__ = ("aval", "unused")
 
     def __init__(self, aval: Aval | ShapedArray) -> None:
-        self.aval, self.unused = shaped_of(aval), False
+        self.aval: Any = shaped_of(aval)
+        self.unused = False
 
     def __repr__(self) -> str:
         return f"Var(id={id(self)}):{str(self.aval).removeprefix('~')}"

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..api.trace import stack as traces
 from ..away import on_host
+from ..config import config
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import Node
@@ -31,12 +32,13 @@ from .aval import ShapedArray, shaped, varying_type
 from .beginning import Beginning
 from .bind import bound
 from .dtypes import canonical
-from .effects import DebugEffect, Effect, IOEffect
+from .effects import DebugEffect, Effect, IOEffect, RefEffect
 from .jaxpr_bodies import with_literals
 from .jaxpr_calls import CALLS, Inner, inner_of, is_call
 from .jaxpr_places import Place, axis_of, bodies_of, enter_bodies, of_results, said, varying
 from .jaxpr_types import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .primitives import operands_of, primitive_of, steps_of
+from .reference_equations import with_references
 from .spreading import known
 from .spreading import state as spreading
 
@@ -50,6 +52,8 @@ EVERY = 1 << 62  # what was recorded before this number is a function's own: all
 def to_be_shown() -> Iterator[None]:
     """In the block, graphs are traced to be shown: with the calls of jitted functions in them."""
     before, traces.shown = traces.shown, True
+    limit = config.limit
+    config.lift(-1)  # small arrays that the function makes are equations too
     sums.noting += 1
     if calls is not None:
         calls.show(1)
@@ -57,6 +61,7 @@ def to_be_shown() -> Iterator[None]:
         yield
     finally:
         traces.shown = before
+        config.lift(limit)
         sums.noting -= 1
         if calls is not None:
             calls.show(-1)
@@ -288,10 +293,15 @@ def with_places(function: Function) -> Function:
 
 
 def jaxpr_of(
-    function: Function, since: int | Beginning, literals: dict[int, Any] | None = None, inside: Inside | None = None
+    function: Function,
+    since: int | Beginning,
+    literals: dict[int, Any] | None = None,
+    inside: Inside | None = None,
+    refs: int = 0,
 ) -> tuple[Jaxpr, list[Node]]:
     """The graph of a function, and its constants, also those that only the rules of users' derivatives read. Arguments
-    for which there are literals are none."""
+    for which there are literals are none; the first `refs` are references, and what they hold at the end, the last
+    results, are no results."""
     if isinstance(since, Beginning):
         found = [n for n in since.constants(function) if n not in axis_of]
     else:
@@ -317,8 +327,11 @@ def jaxpr_of(
     arguments = [writer.known[n] if n not in left[:i] else Var(type_of(n)) for i, n in enumerate(left)]
     outputs = [writer.atom(n) for n in function.outputs]
     source = None if gone else (function, constants)
-    effects = NO_EFFECTS.union(*[e.effects for e in writer.eqns])
-    return Jaxpr(variables, arguments, outputs, writer.eqns, effects, source=source), constants
+    first = len(outputs) - refs
+    eqns = with_references(writer.eqns, arguments[:refs], outputs[first:])
+    done = NO_EFFECTS.union(*[e.effects for e in eqns])
+    effects = frozenset([e for e in done if not isinstance(e, RefEffect) or e.ref in arguments])
+    return Jaxpr(variables, arguments, outputs[:first], eqns, effects, source=source), constants
 
 
 def closed(function: Function, since: int | Beginning, inside: Inside | None = None) -> ClosedJaxpr:

@@ -135,7 +135,9 @@ def product_steps(node: Node) -> list[Step]:
     return [Step("dot_general", {**params, "out_sharding": None})]
 
 
-def arange_steps(node: Node, *, n: int, dtype: Any) -> list[Step]:
+def arange_steps(node: Node, *, n: int, dtype: Any, start: Any = 0, step: Any = 1) -> list[Step]:
+    if start != 0 or step != 1:
+        return [Step("arange", {"dtype": node.dtype, "shape": (n,), "start": start, "step": step})]
     return [Step("iota", {"dimension": 0, "dtype": node.dtype, "shape": (n,), "sharding": None})]
 
 
@@ -185,6 +187,7 @@ def scatter_steps(node: Node, *, mode: str, **params: Any) -> list[Step]:
 
 STEPS: dict[str, Callable[..., list[Step]]] = {
     "arange": arange_steps,
+    "iota": arange_steps,
     "bitcast": lambda n, *, dtype: [Step("bitcast_convert_type", {"new_dtype": n.dtype})],
     "broadcast_to": spread_steps,
     "callback": lambda n, *, call: [Step("debug_callback" if call.differentiable else call.name, {})],

@@ -7,6 +7,7 @@ from typing import Any
 from . import numpy as jnp
 from . import references
 from .array import Array
+from .reference_equations import told
 from .references import AbstractRef, Ref, new_ref, put, read
 
 __all__ = ["AbstractRef", "Ref", "addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref", "set", "swap"]
@@ -38,7 +39,8 @@ get, set, swap, addupdate = ref_get, ref_set, ref_swap, ref_addupdate
 
 def freeze(ref: Ref) -> Array:
     """The array that a reference holds at last."""
-    return read(ref)
+    value = read(ref)
+    return told("freeze", ..., value, [value])[0]
 
 
 def free_ref(ref: Ref) -> None:

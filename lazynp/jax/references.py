@@ -27,31 +27,11 @@ from ..tree import NAMESPACE, flatten, unflatten
 from ..tree import map as tree_map
 from . import numpy as jnp
 from .array import Array, as_node, wrap
-from .aval import ShapedArray
+from .aval import AbstractRef
 from .dependence import differentiated
+from .reference_equations import told
 
 Fun = Callable[..., Any]
-
-
-class AbstractRef:
-    """The type of a mutable reference: `inner_aval` is that of what it holds."""
-
-    def __init__(self, inner_aval: ShapedArray, memory_space: Any = None, kind: Any = None) -> None:
-        self.inner_aval, self.memory_space, self.kind = inner_aval, memory_space, kind
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "inner_aval":
-            raise AttributeError(name)
-        return getattr(self.inner_aval, name)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AbstractRef) and self.inner_aval == other.inner_aval
-
-    def __hash__(self) -> int:
-        return hash((AbstractRef, self.inner_aval))
-
-    def __repr__(self) -> str:
-        return f"Ref{{{str(self.inner_aval).removeprefix('~')}}}"
 
 
 class Touched(NotImplementedError):
@@ -114,8 +94,8 @@ class Ref:
         return f"Ref{repr(self._value).removeprefix('Array')}"
 
     def __getitem__(self, idx: Any) -> Array:
-        found = read(self)
-        return found if is_whole(idx) else found[checked(idx, found.shape)]
+        whole = read(self)
+        return told("get", idx, whole, [whole if is_whole(idx) else whole[checked(idx, whole.shape)]])[0]
 
     def __setitem__(self, idx: Any, value: Any) -> None:
         swap(self, idx, value)
@@ -236,6 +216,15 @@ def strong(value: Array) -> Array:
     return wrap(convert(value.node, value.dtype)) if value.weak_type else value
 
 
+def held_by(ref: Ref, value: Array) -> Array:
+    """A value, weak as what the reference holds has to be."""
+    if ref._scope is not None and ref._scope.kind != "vmap":
+        return strong(value)
+    if as_node(ref._value).weak and not value.weak_type:
+        return wrap(weak_cast(as_node(value), dtype=value.dtype))
+    return value
+
+
 def put(ref: Ref, value: Array) -> None:
     """Let it hold another value, of its type. Raises Exception, as JAX does, for one that is differentiated along,
     where the reference is not; UnexpectedTracerError for a traced one, where the reference is of no traced function:
@@ -253,11 +242,7 @@ def put(ref: Ref, value: Array) -> None:
             f"type {ref.aval}. Move the array reference to be an argument of the differentiated function? Or make it "
             "inside, or write stop_gradient of the value."
         )
-    if ref._scope is not None and ref._scope.kind != "vmap":
-        value = strong(value)
-    elif as_node(ref._value).weak and not node.weak:
-        value = wrap(weak_cast(node, dtype=node.dtype))
-    ref._value = value
+    ref._value = held_by(ref, value)
 
 
 def swap(ref: Any, idx: Any, value: Any) -> Array:
@@ -272,15 +257,23 @@ def swap(ref: Any, idx: Any, value: Any) -> Array:
     check_shape("swap", ref, before, value)
     if value.dtype != whole.dtype:
         raise ValueError(f"Invalid dtype for `swap`. Ref dtype: {whole.dtype}. Value dtype: {value.dtype}.")
-    put(ref, value if is_whole(idx) else whole.at[idx].set(value))
+    new = value if is_whole(idx) else whole.at[idx].set(value)
+    new, before = told("swap", idx, whole, [held_by(ref, new), before], value)
+    put(ref, new)
     return before
 
 
 def addupdate(ref: Any, idx: Any, x: Any) -> None:
     """Add to a part. Raises ValueError for a value of another shape or dtype."""
-    before, value = ref[idx], jnp.asarray(x)
+    if isinstance(ref, TransformedRef):
+        ref[idx] = ref[idx] + x
+        return
+    whole, value = read(ref), jnp.asarray(x)
+    before = whole if is_whole(idx) else whole[checked(idx, whole.shape)]
     check_shape("addupdate", ref, before, value)
-    swap(ref, idx, before + value)
+    after = (before + value).astype(whole.dtype)
+    new = after if is_whole(idx) else whole.at[idx].set(after)
+    put(ref, told("addupdate", idx, whole, [held_by(ref, new)], value)[0])
 
 
 def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None) -> Ref:
@@ -290,7 +283,8 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
     """
     if isinstance(init_val, Ref):
         raise ValueError("new_ref takes an array, not a reference: pass ref[...]")
-    return Ref(jnp.array(init_val) if isinstance(init_val, np.ndarray) else wrap(as_node(init_val)), kind)
+    value = jnp.array(init_val) if isinstance(init_val, np.ndarray) else wrap(as_node(init_val))
+    return Ref(told("new_ref", ..., value, [value], kind=kind, memory_space=memory_space)[0], kind)
 
 
 # --- Traced functions -------------------------------------------------------------------------------------------------
@@ -358,7 +352,8 @@ def passing_on(
             continue
         for r, v in zip(refs, after):
             if v is not None:
-                put(r, v)
+                whole = read(r)
+                put(r, told("swap", ..., whole, [held_by(r, v), whole], v)[0])
         return out
 
 

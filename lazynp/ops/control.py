@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import LIBRARY, MAP, VIEW, Op, make, pick
 from ..graph.walk import dependents, toposort
+from .callback import callback
 from .closure import captured, interned, unrecorded, with_leaves
 from .elementwise import equal, where
 from .reductions import logical_or_reduce
@@ -31,10 +34,11 @@ engine: Any = None
 """Runs loops on arrays: `scan`, `while_` and `cond`, with the parameters of the ops. See `runtime.loops`."""
 
 
-def rewritten(inputs: Nodes, outputs: Nodes) -> Function:
+def rewritten(inputs: Nodes, outputs: Nodes, effects: Nodes = ()) -> Function:
     """A body of these nodes, without what can be left out."""
-    inputs, outputs = with_leaves(inputs, outputs)
-    return interned(inputs, rewrites.simplify(outputs, inputs, True))
+    inputs, results = with_leaves(inputs, [*outputs, *effects])
+    results = rewrites.simplify(results, inputs, True)
+    return interned(inputs, results[: len(outputs)], results[len(outputs) :])
 
 
 def opened(bodies: Sequence[tuple[Nodes, Nodes]]) -> tuple[list[Function], list[Node]]:
@@ -140,8 +144,10 @@ def batched_inputs(f: Function, mapped: Sequence[bool], n: int) -> list[Node]:
     ]
 
 
-def batched_outputs(f: Function, new: Nodes, mapped: Sequence[bool]) -> list[tuple[Node, int | None]]:
-    return rewrites.batch(f.outputs, f.inputs, new, [0 if m else None for m in mapped])
+def batched(f: Function, new: Nodes, mapped: Sequence[bool]) -> tuple[list[tuple[Node, int | None]], list[Node]]:
+    """The outputs of a body for the whole batch, each with its mapped axis, and its effects."""
+    found = rewrites.batch([*f.outputs, *f.effects], f.inputs, new, [0 if m else None for m in mapped])
+    return found[: len(f.outputs)], [x for x, _ in found[len(f.outputs) :]]
 
 
 # scan: inputs are what all steps read, the first carry, and arrays of which step i reads element i.
@@ -346,19 +352,19 @@ def scan_batch(
     mapped = [a is not None for a in axes]
     consts, _, xs = split(mapped, n_consts, n_carry)
 
-    def outs(carry: list[bool]) -> tuple[list[Node], list[tuple[Node, int | None]]]:
+    def outs(carry: list[bool]) -> tuple[list[Node], list[tuple[Node, int | None]], list[Node]]:
         which = [*consts, *carry, *xs]
         new = batched_inputs(body, which, n)
-        return new, batched_outputs(body, new, which)
+        return new, *batched(body, new, which)
 
     with unrecorded():
         carry = settled(
             mapped[n_consts : n_consts + n_carry], lambda c: [a is not None for _, a in outs(c)[1][:n_carry]]
         )
-        new, pairs = outs(carry)
+        new, pairs, effects = outs(carry)
         results = [spread(x, a, n, w) for (x, a), w in zip(pairs, carry)]
         results += [spread(x, a, n, False) for x, a in pairs[n_carry:]]
-        together = rewritten(new, results)
+        together = rewritten(new, results, effects)
     split_inputs, split_axes = split(inputs, n_consts, n_carry), split(axes, n_consts, n_carry)
     args = [
         *[x if a is None else to_front(x, a) for x, a in zip(split_inputs[0], split_axes[0])],
@@ -439,9 +445,9 @@ def while_batch(
     n = batch_size(inputs, axes)
     reads, consts, first = split([a is not None for a in axes], n_cond, n_body)
 
-    def outs(f: Function, which: list[bool]) -> tuple[list[Node], list[tuple[Node, int | None]]]:
+    def outs(f: Function, which: list[bool]) -> tuple[list[Node], list[tuple[Node, int | None]], list[Node]]:
         new = batched_inputs(f, which, n)
-        return new, batched_outputs(f, new, which)
+        return new, *batched(f, new, which)
 
     def step(carry: list[bool]) -> list[bool]:
         if outs(cond, [*reads, *carry])[1][0][1] is not None:
@@ -450,8 +456,8 @@ def while_batch(
 
     with unrecorded():
         carry = settled(first, step)
-        c_new, ((test, at),) = outs(cond, [*reads, *carry])
-        b_new, pairs = outs(body, [*consts, *carry])
+        c_new, ((test, at),), c_effects = outs(cond, [*reads, *carry])
+        b_new, pairs, effects = outs(body, [*consts, *carry])
         results = [spread(x, a, n, w) for (x, a), w in zip(pairs, carry)]
         c_args, c_state = split(c_new, n_cond)
         n_reads = 0
@@ -462,7 +468,8 @@ def while_batch(
             results = [where(aligned(own, x.ndim - 1, 1), x, old) for x, old in zip(results, b_new[n_body:])]
             b_new, n_reads = [*mine, *b_new], n_cond
             test = logical_or_reduce(test, axes=(0,), keepdims=False, dtype=None)
-        new_cond, new_body = rewritten([*c_args, *c_state], [test]), rewritten(b_new, results)
+        new_cond = rewritten([*c_args, *c_state], [test], c_effects)
+        new_body = rewritten(b_new, results, effects)
     args = [*full_axes(inputs, axes, [False] * (n_cond + n_body) + carry)]
     out = while_(
         *args[:n_cond], *args[:n_reads], *args[n_cond:], cond=new_cond, body=new_body, n_cond=n_cond,
@@ -543,19 +550,36 @@ def cond_batch(inputs: Nodes, axes: Axes, *, branches: tuple[Function, ...]) -> 
     alone = not mapped[0]
     with unrecorded():
         news = [batched_inputs(f, mapped[1:], n) for f in branches]
-        found = [batched_outputs(f, new, mapped[1:]) for f, new in zip(branches, news)]
-        live = [not alone or any([pairs[i][1] is not None for pairs in found]) for i in range(len(found[0]))]
+        found = [batched(f, new, mapped[1:]) for f, new in zip(branches, news)]
+        live = [not alone or any([pairs[i][1] is not None for pairs, _ in found]) for i in range(len(found[0][0]))]
         new = tuple(
-            [rewritten(ins, [spread(x, a, n, w) for (x, a), w in zip(pairs, live)]) for ins, pairs in zip(news, found)]
+            [
+                rewritten(ins, [spread(x, a, n, w) for (x, a), w in zip(pairs, live)], effects)
+                for ins, (pairs, effects) in zip(news, found)
+            ]
         )
     if alone:
         return cond(*args, branches=new), tuple([0 if w else None for w in live])
-    results = [f(*args[1:]) for f in new]
-    out = results[-1]
-    for k in reversed(range(len(new) - 1)):
+    effects = [e for f in new for e in f.effects]
+    if any([e.op is callback and not e.static[0].differentiable for e in effects]):
+        raise NotImplementedError("IO effect not supported in vmap-of-cond.")
+    if not effects:
+        return together(*selected(new, args)[0]), (0,) * len(live)
+    with unrecorded():
+        inputs = [placeholder(x) for x in args]
+        everything = rewritten(inputs, *selected(new, inputs))
+    return cond(Node.of_scalar(np.int32(0)), *args, branches=(everything,)), (0,) * len(live)
+
+
+def selected(branches: Sequence[Function], args: Nodes) -> tuple[list[Node], list[Node]]:
+    """What each example takes of all branches' results, and the effects of all, for arguments of which the first is the
+    number that each example has."""
+    computed = [f.with_effects(*args[1:]) for f in branches]
+    out = computed[-1][0]
+    for k in reversed(range(len(branches) - 1)):
         hit = equal(args[0], k)
-        out = [where(aligned(hit, a.ndim - 1, 1), a, b) for a, b in zip(results[k], out)]
-    return together(*out), (0,) * len(live)
+        out = [where(aligned(hit, a.ndim - 1, 1), a, b) for a, b in zip(computed[k][0], out)]
+    return out, [e for _, effects in computed for e in effects]
 
 
 cond = Op(

@@ -14,7 +14,7 @@ from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, results
 from . import control
 from .closure import unrecorded
-from .control import batched_inputs, batched_outputs, chosen, rewritten, spread, tangents_of
+from .control import batched, batched_inputs, chosen, rewritten, spread, tangents_of
 from .elementwise import add, negative
 from .shape import Axes, batch_size, instantiate, to_front
 
@@ -74,7 +74,8 @@ def solve_batch(inputs: Sequence[Node], axes: Axes, *, functions: Functions, n_c
         if f is None:
             return None
         new = batched_inputs(f, mapped, n)
-        return rewritten(new, [spread(x, a, n) for x, a in batched_outputs(f, new, mapped)])
+        pairs, effects = batched(f, new, mapped)
+        return rewritten(new, [spread(x, a, n) for x, a in pairs], effects)
 
     with unrecorded():
         made: Any = tuple([wide(f) for f in functions])

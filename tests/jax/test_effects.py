@@ -68,6 +68,18 @@ PRINTS: dict[str, Check] = {
     "f-string": lambda j, seen: j.debug.print("x", j.numpy.ones(1)),
     "unused keyword": lambda j, seen: j.debug.print("{}", 1, k=2),
     "missing": lambda j, seen: j.debug.print("{} {}", 1),
+    "branches of examples": lambda j, seen: j.vmap(lambda x: branching(j, x))(ONES - 1),
+    "branches of examples of examples": lambda j, seen: j.vmap(j.vmap(lambda x: branching(j, x)))(ONES[None] - 1),
+    "loop of examples": lambda j, seen: j.vmap(
+        lambda x: j.lax.while_loop(lambda y: y < 3, lambda y: (j.debug.print("{}", y), y + 1)[1], x)
+    )(np.array([1, -1], np.float32)),
+    "scan of examples": lambda j, seen: j.jit(
+        j.vmap(
+            lambda x: j.lax.scan(
+                lambda y, i: (j.debug.print("{} {}", y, i, ordered=True), (y + x, i))[1], x, np.ones(2)
+            )
+        )
+    )(np.array([1, -1], np.float32)),
 }
 CALLBACKS: dict[str, Check] = {
     "debug": lambda j, seen: j.debug.callback(lambda x: seen.append(x), j.numpy.arange(3)),
@@ -110,6 +122,9 @@ CALLBACKS: dict[str, Check] = {
     "io under grad": lambda j, seen: j.grad(lambda x: io_callback(j, lambda v: v, x, x))(1.0),
     "io, ordered, under vmap": lambda j, seen: j.vmap(lambda x: io_callback(j, lambda v: v, x, x, ordered=True))(ONES),
     "with a custom derivative": lambda j, seen: j.grad(by_callback(j))(0.5),
+    "io in branches of examples": lambda j, seen: j.vmap(
+        lambda x: j.lax.cond(x > 0, lambda y: io_callback(j, lambda z: z, y, y), lambda y: y, x)
+    )(ONES),
 }
 
 
@@ -223,6 +238,12 @@ CONFIG: dict[str, Check] = {
         f(1.0) for f in [j.jit(lambda x: seen.append(0) or x)] for _ in (f(1.0), f(2.0), j.clear_caches())
     ][-1],
 }
+
+
+def branching(j: Any, x: Any) -> Any:
+    """A branch that prints, of two."""
+    below = lambda y: (j.debug.print("below {}", y), y - 1)[1]
+    return j.lax.cond(x > 0, lambda y: (j.debug.print("above {}", y), y + 1)[1], below, x)
 
 
 def constant_of(j: Any) -> float:

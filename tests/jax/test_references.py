@@ -204,8 +204,6 @@ def test_what_is_refused() -> None:
     r = j.new_ref(0.0)
     with pytest.raises(Exception, match="batched"):
         j.vmap(lambda x: r.__setitem__(..., x))(ROW)
-    with pytest.raises(NotImplementedError, match="cannot pass it on"):
-        j.make_jaxpr(lambda: r[...])()
     left: list[Any] = []
     j.jit(lambda: left.append(j.new_ref(1.0)))()
     with pytest.raises(j.errors.UnexpectedTracerError):
@@ -332,3 +330,68 @@ def compiled_ahead(j: Any) -> Any:
 
 def test_references_are_taken_by_what_was_compiled() -> None:
     assert disagreement("ahead", *[outcome(lambda j=j: compiled_ahead(j)) for j in (jax, lazynp.jax)]) is None
+
+
+def made_and_frozen(j: Any, r: Any) -> Any:
+    new = j.new_ref(r[0])
+    new[...] = new[...] * 2.0
+    new[1] = 3.0
+    return j.ref.freeze(new)
+
+
+def adding(j: Any, r: Any) -> Any:
+    j.ref.addupdate(r, (0,), r[1])
+    j.ref.addupdate(r, None, r[...])
+    return j.ref.swap(r, 0, r[1]), r[0, 1:3]
+
+
+def overwriting(j: Any, r: Any) -> Any:
+    before = r[0]
+    r[0] = j.numpy.ones(4)
+    between = r[0]
+    r[0] *= between
+    return before, between, r[...]
+
+
+EQUATIONS: dict[str, Any] = {
+    "read": lambda j, r: (r[...], r[1:, 2], r[..., 1], r[-1], r[:2]),
+    "write": lambda j, r: r.__setitem__((1, 2), 1.0),
+    "read and write": overwriting,
+    "add": adding,
+    "made": made_and_frozen,
+}
+
+
+def equations(j: Any, name: str, outside: bool) -> Any:
+    """The text of a graph, what it does to references when it runs, and which effects it has."""
+    ref = j.new_ref(j.numpy.arange(12.0).reshape(3, 4))
+    f = EQUATIONS[name]
+    graph = j.make_jaxpr(lambda: f(j, ref))() if outside else j.make_jaxpr(lambda r: f(j, r))(ref)
+    untouched = ref[...]
+    outs = j.core.eval_jaxpr(graph.jaxpr, graph.consts, *[ref][outside:])
+    types = [str(a) for a in (*graph.in_avals, *graph.out_avals)]
+    effects = {type(e).__name__ for e in graph.effects}.intersection(["ReadEffect", "WriteEffect", "AccumEffect"])
+    return str(graph), untouched, outs, ref[...], sorted(effects), types
+
+
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_references_are_variables_of_jaxprs(name: str, outside: bool) -> None:
+    assert disagreement(name, *[outcome(lambda j=j: equations(j, name, outside)) for j in (jax, lazynp.jax)]) is None
+
+
+def through_a_loop(j: Any) -> Any:
+    """A graph with arguments of other kinds, and a loop and a jitted function that write."""
+    ref = j.new_ref(j.numpy.zeros(3))
+
+    def f(n: int, tree: Any, x: Any) -> Any:
+        j.lax.fori_loop(0, n, lambda i, _: tree["r"].__setitem__(i, x), None)
+        j.jit(lambda r: r.__setitem__(0, r[0] * x))(tree["r"])
+        return tree["r"][...] + x
+
+    graph, shape = j.make_jaxpr(f, static_argnums=0, return_shape=True)(2, {"r": ref, "s": None}, 2.0)
+    return str(graph.in_avals), shape.shape, j.core.eval_jaxpr(graph.jaxpr, graph.consts, ref, 3.0), ref[...]
+
+
+def test_a_graph_with_references_is_run() -> None:
+    assert disagreement("loop", *[outcome(lambda j=j: through_a_loop(j)) for j in (jax, lazynp.jax)]) is None
