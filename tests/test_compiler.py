@@ -592,6 +592,21 @@ def test_reductions(client, dtype):
                 assert np.array_equal(out, want), instr
 
 
+def test_any_stays_with_narrow_vectors():
+    """Inductor made 64-bit integers of what `any` is taken of: a comparison of float32 took four times as long."""
+    code = """
+from lazynp.backends.kernel import Geometry, Instr, KernelSpec
+from lazynp.backends.torch import trace
+trace.install()
+body = (Instr("less", (0, 1), ("float32",) * 2, "bool"), Instr("reduce", (2,), ("bool",), "bool", ("logical_or", (1,))))
+for n in (10, 100):
+    geometry = Geometry((1000, n), ((1, 0), (0, 1), (1, 0)))
+    code = trace.trace(KernelSpec(("float32",) * 2, (), body, (3,), 2), geometry).code
+    assert "VecMask<float,1>" in code and "to<int64_t" not in code, code
+"""
+    subprocess.run([sys.executable, "-c", BOOT + code], check=True)
+
+
 def test_reduction_of_nan_and_map(client):
     """A map and reductions over it in one kernel; NaN is not lost."""
     a = np.random.default_rng(0).random((50, 60))

@@ -85,6 +85,12 @@ def place(
     return tuple(index[: axes[-1] + 1]), axes[0] if together else 0, np.broadcast(*indices).ndim, inside
 
 
+def inside_all(shape: tuple[int, ...], indices: Sequence[Array], axes: tuple[int, ...]) -> bool:
+    """Whether every index is one of its axis: then no place has to be looked at by itself."""
+    pairs = [(np.asarray(k), shape[a]) for k, a in zip(indices, axes)]
+    return all([k.size > 0 and -n <= k.min() and k.max() < n for k, n in pairs])
+
+
 def moved(x: Array, source: int, to: int, count: int) -> Array:
     if source == to or count == 0:
         return x
@@ -107,6 +113,8 @@ def in_one(x: Array, indices: Sequence[Array], axes: tuple[int, ...]) -> bool:
 
 def gather(x: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: Any) -> Array:
     """x[indices] on these axes, the index dimensions at `at`."""
+    if bounds == "zero" and inside_all(x.shape, indices, axes):
+        bounds = "raise"
     if bounds == "raise" and at == axes[0] and in_one(x, indices, axes):
         with contextlib.suppress(IndexError):  # which NumPy raises below, in its words
             return taken(x, indices, at)
@@ -138,6 +146,8 @@ def scatter_into(
     common = np.broadcast_shapes(*[np.shape(i) for i in indices])
     kept = [n for i, n in enumerate(out.shape) if i not in axes]
     value = np.broadcast_to(value, (*kept[:at], *common, *kept[at:]))
+    if bounds == "drop" and inside_all(out.shape, indices, axes):
+        bounds = "raise"
     if bounds == "drop":
         value = np.moveaxis(value, range(at, at + len(common)), range(len(common)))
         if any(out.shape[a] == 0 for a in axes):

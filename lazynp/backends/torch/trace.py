@@ -37,6 +37,8 @@ SIZES = (1031, 1049, 1061, 1087, 1103, 1123, 1151, 1171, 1187, 1213, 1231, 1259,
 FIRST_STRIDE = 1471
 MOST_WRITTEN = 64  # operations for a use of a value that has several; each takes Inductor a millisecond
 
+SHORT = 33  # elements that an axis has not, so that `any` along it is written out
+
 VECTOR_BITS = {"AVX512": 512, "AVX2": 256}
 OPTIONS: dict[str, Any] = {
     "cpp.dynamic_threads": True,  # the number of threads is a variable of ours in the generated code
@@ -117,7 +119,15 @@ def install() -> None:
         setattr(CppVecOverrides, name, _method(name))
     CppVecKernel.reduction_combine_vec = _combine_vec
     register_lowering(torch.ops.aten.copy_.default, type_promotion_kind=None)(_copy)
+    register_lowering([torch.ops.aten.any.dim], type_promotion_kind=None)(_any)
     register_lowering(torch.ops.lazynp.fma.default, broadcast=True)(make_pointwise(lambda x, y, z: ops.fma(x, y, z)))
+
+
+def _any(x: Any, dim: Any, keepdim: bool = False) -> Any:
+    """Inductor's takes the number of the axis for an operand, and so makes int64 of x. A short axis is written out:
+    the order does not matter, and then vectors hold elements of the others."""
+    with inductor.patch(unroll_reductions_threshold=SHORT):
+        return lowering.make_reduction("any")(lowering.to_dtype(x, torch.bool), axis=dim, keepdims=keepdim)
 
 
 _combine = CppVecKernel.reduction_combine_vec
