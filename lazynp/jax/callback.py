@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 def check_method(vmap_method: str | None) -> None:
     """Raise ValueError for a way of mapping that is none."""
     if vmap_method is not None and vmap_method not in METHODS:
-        raise ValueError(f"vmap_method must be one of {', '.join(map(repr, METHODS))}, got {vmap_method!r}")
+        raise ValueError(f"vmap_method must be on of the allowed methods {[*METHODS, None]}, but got: {vmap_method}")
 
 
 def array_of(x: np.ndarray, weak: bool = False) -> Array:

@@ -54,7 +54,7 @@ def jit_on_devices(
     Raises: TypeError for what is no function; ValueError for a device or a backend beside the other or shardings.
     """
     if device is not None or backend is not None:
-        text = "The backend and device arguments of jit are deprecated: place the arguments with jax.device_put."
+        text = "backend and device argument on jit is deprecated. Place the arguments with jax.device_put instead."
         warnings.warn(text, DeprecationWarning, stacklevel=3)
     if device is not None and backend is not None:
         raise ValueError(f"can't specify both a device and a backend for jit, got {device=} and {backend=}")

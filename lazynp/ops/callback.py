@@ -74,8 +74,8 @@ def callback_batch(inputs: Sequence[Node], axes: Axes, *, call: Call) -> tuple[N
         raise ValueError("Cannot `vmap` ordered IO callbacks: their order would be another.")
     if call.method is None:
         raise NotImplementedError(
-            f"vmap is only supported for {call.name} when vmap_method is specified; it is one of 'sequential', "
-            "'sequential_unrolled', 'expand_dims', 'broadcast_all', 'legacy_vectorized'."
+            f"vmap is only supported for the {call.name} primitive when vmap_method is one of 'sequential', "
+            "'sequential_unrolled', 'expand_dims', 'broadcast_all', or 'legacy_vectorized'. Got vmap_method=None."
         )
     mapped = tuple([a is not None for a in axes[first:]])
     args = [to_front(x, a) if a is not None else x for x, a in zip(inputs[first:], axes[first:])]
