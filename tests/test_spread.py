@@ -11,6 +11,8 @@ import pytest
 from many import ROOT, right, run
 from patience import PATIENCE
 
+from lazynp.spread.group import Group
+
 pytest.importorskip("torch.distributed", reason="processes are joined by torch, which is an extra")
 
 JACOBI = """
@@ -222,3 +224,17 @@ def test_nobody_stays_for_the_one_that_stalls(tmp_path) -> None:
     took = time.time() - (tmp_path / "when").stat().st_mtime
     assert done.returncode == 1 and "rank 1 has not come to" in done.stderr, done.stderr
     assert 8 < took < 15, took
+
+
+def test_who_begins_to_wait_a_little_later_is_not_to_blame() -> None:
+    """Rank 0 does not come; rank 2, which waits for it, says so when its own time is over, after that of rank 1."""
+    begin = time.monotonic()
+
+    class Told:
+        def tell(self, key: str, text: str) -> None: ...
+
+        def told(self, key: str) -> str | None:
+            return "0" if key == "waits/2" and time.monotonic() > begin + 0.6 else None
+
+    error = Group(Told(), 1, 3, timeout=10.0).lost(2, "a sum", RuntimeError("timed out"))
+    assert error.rank == 0 and "rank 0 has not come to a sum" in str(error)

@@ -138,6 +138,7 @@ class State:
         rewriting: how many functions that `vmap` has run are being rewritten for all examples, outside of the meshes
             that they have set.
         spmd: the mesh axes along which each `vmap` that is under way says that constraints lie, the innermost last.
+        examples: the explicit mesh axes along which the examples of each of these `vmap`s lie.
     """
 
     on = meshes = processes = False
@@ -146,6 +147,7 @@ class State:
 
     def __init__(self) -> None:
         self.spmd: list[tuple[Any, ...]] = []
+        self.examples: list[tuple[Any, ...]] = []
 
 
 state = State()

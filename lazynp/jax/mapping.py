@@ -59,7 +59,7 @@ def split_by(x: Any, spec: PartitionSpec, mesh: Any, manual: Sequence[Any]) -> A
     if not state.on or not node.trace or not isinstance(mesh, Mesh) or len(spec) > node.ndim:
         return x
     check_spec(mesh, spec)
-    return wrap(constrain(node, sharding=with_others(spec, others_of(node, mesh, manual), node.shape, mesh)))
+    return wrap(constrain(node, sharding=with_others(spec, others_of(node, mesh, manual), node.shape, mesh, manual)))
 
 
 class Infer:
@@ -143,9 +143,14 @@ def lying(x: Node, others: Split, mesh: Any) -> Node:
     return constrain(x, sharding=named_sharding(mesh, split, x.ndim))
 
 
-def with_others(spec: PartitionSpec, others: Split, shape: tuple[int, ...], mesh: Mesh) -> NamedSharding:
+def with_others(
+    spec: PartitionSpec, others: Split, shape: tuple[int, ...], mesh: Mesh, manual: Sequence[Any]
+) -> NamedSharding:
     """How a result lies: as its spec says, and along the axes that are not mapped as it was found to."""
-    if not any(others):
+    explicit = set(mesh.explicit_axes)
+    typed = explicit == set(mesh.axis_names) or {a for s in spec for a in axes_of(s)} & explicit
+    jitted = len(manual) < len(mesh.axis_names)  # by JAX, whose sharding then says something of each dimension
+    if not any(others) and not (jitted and typed):
         return NamedSharding(mesh, spec)
     pairs = zip(split_of(NamedSharding(mesh, spec), len(shape)), others)
     return named_sharding(mesh, tidy(tuple([(*a, *b) for a, b in pairs]), shape, mesh), len(shape))
@@ -249,8 +254,11 @@ def check_sums(specs: list[PartitionSpec], mesh: Any, manual: Sequence[Any], wha
 
 
 def check_lies(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any]) -> None:
-    """Raise ValueError for an argument that lies otherwise on explicit axes that are mapped than its spec says."""
-    explicit = set(mesh.explicit_axes) & set(manual)
+    """Raise ValueError for an argument that lies otherwise than its spec says, where all axes of the mesh are explicit
+    and are mapped, by this or by a `vmap` around it: where some are not, the argument goes where its spec says."""
+    explicit = set(manual)
+    if explicit - set(mesh.explicit_axes) or set(mesh.axis_names) - explicit - {a for s in state.examples for a in s}:
+        return
     shardings = (sharding_at(x), NamedSharding(mesh, spec))
     lies, wanted = [split_of(s, x.ndim) for s in shardings]
     sums = [tuple([axes & explicit for axes in pending(s)]) for s in shardings]
@@ -524,7 +532,9 @@ def per_device(
             found_others = [others_of(as_node(x), inside, manual)[len(manual) :] for x in results]
             whole_results = [joined(fresh(x), s, list(manual), check_vma) for x, s in zip(results, found_specs)]
         if isinstance(over, Mesh):
-            lies = [with_others(s, o, x.shape, over) for x, s, o in zip(whole_results, found_specs, found_others)]
+            lies = [
+                with_others(s, o, x.shape, over, manual) for x, s, o in zip(whole_results, found_specs, found_others)
+            ]
             whole_results = [as_node(labelled(fresh(x), s)) for x, s in zip(whole_results, lies)]
         if body and any([x.trace for x in whole_results]):
             said = {

@@ -43,11 +43,13 @@ def vmap(fun: Any, in_axes: Any = 0, out_axes: Any = 0, *rest: Any, **options: A
                     f"spmd_axis_name={names} and arrays sharded on explicit_mesh_axis={explicit}"
                 )
             state.spmd.append(names)
+            state.examples.append(() if over is None else explicit)
             before = state.rewriting
             try:
                 out = typed(*args, **kwargs)
             finally:
                 state.rewriting = before
+                state.examples.pop()
                 state.spmd.pop()
             return out if over is None else along(over, out, out_axes)
         except BaseException as error:

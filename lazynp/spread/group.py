@@ -22,7 +22,8 @@ import numpy as np
 HEADER = struct.Struct("<QQqI")  # number of the message between these two, what it is for, bytes that follow, of text
 TEXT, INLINE = 220, 1024  # bytes: of the text, and of data that go with the header
 SIZE = HEADER.size + TEXT + INLINE
-ASKED = 0.4  # seconds in which processes that wait for one another have said so
+ASKED = 0.4  # seconds in which processes that wait for one another have said so, at least
+LATER = 0.1  # of the time that a process may take: how much later than this one others may have begun to wait
 STAY = 5.0  # seconds for which the first process waits at its end for the others
 TIMEOUT = 300.0
 
@@ -175,15 +176,21 @@ class Group:
             said = self.transport.told(f"failed/{q}")
             return LostError(f"rank {q} has ended{': ' + said if said else ''} (rank {self.rank} was at {what})", q)
         self.transport.tell(f"waits/{self.rank}", str(q))
-        time.sleep(ASKED)
         seen = {self.rank}
         while q not in seen:
             seen.add(q)
-            other = self.transport.told(f"waits/{q}")
+            other = self.waited_for(q)
             if other is None:
                 return LostError(f"rank {q} has not come to {what} for {self.timeout:g} s", q)
             q = int(other)
         return LostError(f"ranks {sorted(seen)} wait for one another, at {what}, for {self.timeout:g} s", q)
+
+    def waited_for(self, q: int) -> str | None:
+        """Whom q waits for, which it says when its own time is over; None where it says nothing in time."""
+        until = time.monotonic() + max(ASKED, LATER * self.timeout)
+        while (other := self.transport.told(f"waits/{q}")) is None and time.monotonic() < until:
+            time.sleep(0.05)
+        return other
 
     def all_reduce(
         self, value: np.ndarray, join: Callable[[Any, Any], Any], what: str, signature: int = 0, where: Any = str
