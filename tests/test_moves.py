@@ -174,3 +174,14 @@ def test_objects_are_counted() -> None:
             recorder.flush()
         gc.collect()
         assert sys.getrefcount(thing) == before
+
+
+def test_texts_of_arrays_among_the_objects_of_a_buffer():
+    for np in (numpy, lazynp):
+        objects = np.array([None, None])
+        objects[0], objects[1] = np.array(1.25), 3
+        given = type("Given", (), {"__array_interface__": objects.__array_interface__, "owner": objects})()
+        found = np.array([given], dtype="S")
+        assert found.tolist() == [[b"1.25", b"3"]] and found.dtype == "S4"
+    with pytest.raises(ValueError):
+        lazynp.array([given, 1], dtype="S")

@@ -248,3 +248,36 @@ def test_an_override_is_not_told_of_an_out_that_is_none() -> None:
     except TypeError:
         with pytest.raises(TypeError, match=r"(?i)array"):  # NumPy 2.2 has other words
             np.multiply.reduce(np.ones(3), out=(None,))
+
+
+def test_docstrings_are_numpys_and_can_be_set():
+    assert np.add.__doc__ == numpy.add.__doc__ and np.ufunc.__doc__ == numpy.ufunc.__doc__
+    try:
+        np.add.__doc__ = "ours"
+        assert np.add.__doc__ == "ours"
+    finally:
+        del np.add.__doc__
+    assert np.add.__doc__ == numpy.add.__doc__
+    names = {"ufunc": "identity nin types", "flatiter": "index coords base", "nditer": "reset iternext copy"}
+    for kind, words in names.items():
+        for name in words.split():
+            assert getattr(getattr(np, kind), name).__doc__ == getattr(getattr(numpy, kind), name).__doc__
+
+
+@pytest.mark.filterwarnings("ignore:_add_newdoc_ufunc:DeprecationWarning")
+def test_docstrings_are_added_once():
+    umath = np._core.umath
+
+    def f():
+        pass
+
+    umath.add_docstring(f, "what f is")
+    umath.add_docstring(f, "what f is")
+    assert f.__doc__ == "what f is"
+    with pytest.raises(RuntimeError):
+        umath.add_docstring(f, "something else")
+    with pytest.raises(TypeError):
+        umath.add_docstring(f, 3)
+    for given in ((2, "text"), (np.add, 3)):
+        with pytest.raises(TypeError):
+            umath._add_newdoc_ufunc(*given)

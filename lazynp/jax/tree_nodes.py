@@ -54,8 +54,7 @@ def register_pytree_node(
 
     if nodetype in node_types:
         raise ValueError(f"Duplicate custom PyTreeDef type registration for {nodetype}.")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"PyTree type .* is a subclass of `collections.namedtuple`", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of a subclass of a `namedtuple`
         optree.register_pytree_node(
             nodetype, flatten, lambda data, children: unflatten_func(data, tuple(children)), namespace=NAMESPACE
         )

@@ -62,6 +62,21 @@ LOOKS = frozenset(
 )
 
 
+def add_docstring(obj: Any, docstring: str, /) -> None:
+    """Document what has no docstring. TypeError where it can have none, RuntimeError where it has another; what
+    stands in for NumPy's keeps what it has."""
+    if type(docstring) is not str:
+        raise TypeError(f"add_docstring() argument 2 must be str, not {type(docstring).__name__}")
+    found = getattr(obj, "__doc__", None)
+    if found is None:
+        try:
+            obj.__doc__ = docstring
+        except (AttributeError, TypeError):
+            raise TypeError("Cannot set a docstring for that object") from None
+    elif found != docstring and (getattr(obj, "__module__", None) or "").split(".")[0] != "lazynp":
+        raise RuntimeError(f"{getattr(obj, '__name__', obj)} already has a different docstring")
+
+
 OURS: dict[str, Any] = {
     "ndarray": ndarray,
     "ufunc": ufunc.ufunc,
@@ -82,9 +97,11 @@ OURS: dict[str, Any] = {
     "_array_converter": array_converter,
     "_ArrayFunctionDispatcher": dispatch.Dispatcher,
     "_reconstruct": reconstruct,
-    "add_docstring": lambda *_: None,
+    "add_docstring": add_docstring,
     "_reload_guard": lambda: None,
-    "_add_newdoc_ufunc": lambda *_: None,
+    "_add_newdoc_ufunc": lambda function, text, /: compiled._add_newdoc_ufunc(
+        getattr(function, "host", function), text
+    ),
     "set_typeDict": lambda *_: None,
     "_set_madvise_hugepage": lambda *_: None,
     "frompyfunc": native.frompyfunc,
@@ -219,6 +236,20 @@ class Signature:
         return inspect.signature(self.host)
 
 
+def document(ours: type, host: type) -> None:
+    """Methods and attributes that have no docstring get NumPy's."""
+    for name, value in list(vars(ours).items()):
+        text = getattr(getattr(host, name, None), "__doc__", None)
+        if name.startswith("__") or not text or value.__doc__:
+            continue
+        if isinstance(value, types.FunctionType):
+            value.__doc__ = text
+        elif isinstance(value, property):
+            setattr(ours, name, property(value.fget, value.fset, value.fdel, text))
+        elif isinstance(value, types.MemberDescriptorType):
+            setattr(ours, name, property(value.__get__, value.__set__, None, text))
+
+
 def sign_all() -> None:
     """Signatures of the methods of `ndarray`, and of the functions that are ours."""
     for name, method in vars(ndarray).items():
@@ -234,7 +265,10 @@ def sign_all() -> None:
         (ndarray, numpy.ndarray),
     ]
     for ours, host in pairs:
-        ours.__signature__, ours.__doc__ = Signature(ours, host), host.__doc__
+        ours.__signature__ = Signature(ours, host)
+        if ours is not ufunc.ufunc:  # which has it
+            ours.__doc__ = host.__doc__
+        document(ours, host)
 
 
 sign_all()

@@ -155,6 +155,5 @@ def method_way(name: str) -> str:
 
 def table() -> dict[str, dict[str, str]]:
     """Everything: namespace -> name -> way."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # names that NumPy itself is about to drop
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of names that NumPy is about to drop
         return {**{n: namespace(n) for n in NAMESPACES}, "numpy.ndarray": ndarray_ways()}

@@ -21,6 +21,7 @@ from .casts import discards, real_of
 from .host import (
     PLAIN,
     SCALARS,
+    TEXTS_AND_DATES,
     ArrayProvider,
     ForeignArray,
     TracedArgumentError,
@@ -137,6 +138,14 @@ def array(
         made = numpy.array(host, dtype, copy=copy, order=order, ndmin=ndmin, **more)
     except TracedArgumentError:  # an object's `__array__` gave an array that a transformation follows (`poly1d`)
         return on_traced("array", numpy.array, (object.__array__(), dtype), {"copy": copy, "ndmin": ndmin})
+    except ValueError:  # arrays of ours may stand among the objects of a buffer
+        if dtype is None or dtype_of(dtype).kind not in TEXTS_AND_DATES:
+            raise
+        objects = numpy.array(host, numpy.object_, ndmin=ndmin, **more)
+        whole = castable(objects, dtype)
+        if whole is objects:
+            raise
+        made = numpy.array(whole, dtype, order=order)
     if ours and made is not host and made.base is None:
         note_work("array", [x for x in ours if isinstance(x, Handle)])  # a copy; what comes from outside is no work
     if made.dtype.kind == "O" and ours and kind in (list, tuple):

@@ -224,16 +224,20 @@ def to_host(x: Any, ours: list[Any], into: numpy.dtype[Any] | None = None) -> An
     return x
 
 
+TEXTS_AND_DATES = frozenset("SUTMm")
+
+
 def castable(host: numpy.ndarray, dtype: Any) -> numpy.ndarray:
     """An array that is to be cast. NumPy makes texts and dates of arrays among objects that have no axes, where they
     are its own: ours are sequences to it."""
-    if host.dtype.kind != "O" or dtype_of(dtype).kind not in "SUTMm":
+    if host.dtype.kind != "O" or dtype_of(dtype).kind not in TEXTS_AND_DATES:
         return host
-    places = [i for i, v in enumerate(host.flat) if isinstance(v, Handle) and not v.shape]
+    places = [i for i, v in enumerate(host.ravel()) if isinstance(v, Handle) and not v.shape]
     if places:
-        host = host.copy()
+        host = host.copy("C")
+        row = host.reshape(-1)
         for i in places:
-            host.flat[i] = host.flat[i]._host_()
+            row[i] = row[i]._host_()
     return host
 
 

@@ -128,9 +128,10 @@ class Warnings:
         setattr(warnings, name, value)
 
     @staticmethod
-    def warn(message: Any, category: Any = None, stacklevel: int = 1, *args: Any, **kwargs: Any) -> None:
+    def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **kwargs: Any) -> None:
         """See `warnings.warn`."""
-        warnings.warn(message, category, 1 + notices.level_without_ours(stacklevel), *args, **kwargs)
+        level = 1 + notices.level_without_ours(stacklevel)
+        warnings.warn(message, category, stacklevel=level, source=source, **kwargs)
 
 
 WARNINGS = Warnings()

@@ -36,8 +36,7 @@ def change(view: numpy.ndarray, name: str, value: Any) -> None:
 
 def set_strides(self: Any, strides: Any) -> None:
     view = self._pin_().view()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it would name this line
+    with warnings.catch_warnings(action="ignore"):  # it would name this line
         view.strides = strides
     become(self, view)
 
@@ -70,7 +69,7 @@ SAID = {
 }
 
 
-def warn(what: str) -> None:
+def tell_of(what: str) -> None:
     """Say what NumPy says of it, at the user's line."""
     for message in SAID[what]:
         warnings.warn(message, stacklevel=outside())
@@ -80,7 +79,7 @@ def deprecated(name: str, setter: Callable[[Any, Any], None]) -> Callable[[Any, 
     """An attribute's setter, with NumPy's warning."""
 
     def assign(self: Any, value: Any) -> None:
-        warn(name)
+        tell_of(name)
         setter(self, value)
 
     return assign if SAID[name] else setter
@@ -102,6 +101,6 @@ def give_dtype(out: Any, dtype: numpy.dtype[Any], setter: str) -> None:
     """The last step of `view`."""
     if setter == "dtype":
         out.dtype = dtype
-        warn("view")
+        tell_of("view")
     else:
         out._set_dtype(dtype)

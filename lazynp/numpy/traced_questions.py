@@ -12,7 +12,6 @@ import numpy
 
 from .. import errors
 from ..graph.node import Node
-from . import supported
 from .traced import Rule, concrete
 
 
@@ -51,6 +50,7 @@ def unchecked(*arrays: Any) -> Any:
     return NotImplemented if all(map(concrete, arrays)) else None
 
 
+IMAGINARY = [n for n in ("_to_real_if_imag_zero",) if hasattr(numpy.linalg._linalg, n)]
 # By module, the functions in which no is an answer that any of their questions may be given.
 ANSWERED: dict[str, tuple[str, ...]] = {
     "lazynp._core.function_base": ("geomspace",),  # is a bound zero?
@@ -62,7 +62,7 @@ ANSWERED: dict[str, tuple[str, ...]] = {
     ),  # are distances the same, weights negative?
     "lazynp.lib._histograms_impl": ("histogramdd",),  # do edges descend?
     # Are all real? The result is complex. From NumPy 2.5 on roots of polynomials ask by a function.
-    "lazynp.linalg._linalg": ("eig", "eigvals", *(["_to_real_if_imag_zero"] if supported.VERSION >= (2, 5) else [])),
+    "lazynp.linalg._linalg": ("eig", "eigvals", *IMAGINARY),
     "lazynp.polynomial.polyutils": ("_div",),  # is the leading coefficient zero? So are the next.
     "lazynp.polynomial.polynomial": ("polydiv", "polymulx"),
     "lazynp.polynomial.chebyshev": ("chebdiv", "chebmulx"),

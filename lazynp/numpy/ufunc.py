@@ -47,7 +47,7 @@ INTO_FIRST = "qr_r_raw"  # LAPACK's factors, written over the matrix
 METHOD_RULES: dict[str, Any] = {}  # of `reduceat` and `at`, which `counting` has
 UMATH = vars(numpy._core.umath)
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
-COPIED = tuple([k for k in ("__doc__", "__qualname__", "__text_signature__") if hasattr(numpy.add, k)])
+COPIED = tuple([k for k in ("__qualname__", "__text_signature__") if hasattr(numpy.add, k)])
 
 
 class UfuncType(type):
@@ -81,9 +81,21 @@ class Signature:
         return (numpy.ufunc if instance is None else instance.host).__signature__
 
 
-class ufunc(UfuncBase, metaclass=UfuncType):
-    """A function that operates element by element on whole arrays. See `numpy.ufunc`."""
+class Doc:
+    """`__doc__` of ufuncs: NumPy's, until it is set, and again once that is deleted. `ufunc` has NumPy's, too."""
 
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return numpy.ufunc.__doc__ if instance is None else instance.__dict__.get("__doc__", instance.host.__doc__)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__["__doc__"] = value
+
+    def __delete__(self, instance: Any) -> None:
+        del instance.__dict__["__doc__"]
+
+
+class ufunc(UfuncBase, metaclass=UfuncType):
+    __doc__ = Doc()
     __slots__ = ("operator", "library", "nin", "nout", "nargs", "identity", "signature", "__dict__", "__weakref__")
     host: numpy.ufunc
     __name__ = described("__name__")
