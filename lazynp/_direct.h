@@ -25,6 +25,12 @@ static PyUFuncObject *own[256]; /* the ufuncs of NumPy's namespace: a loop of an
 static int owned;
 static PyArray_Descr *plain_descr[NPY_CLONGDOUBLE]; /* of the types that are taken: NumPy's own, of native order */
 
+static int is_plain_type(const PyArray_Descr *descr) /* new dtypes of others have the number -1 */
+{
+    return (unsigned)descr->type_num < NPY_CLONGDOUBLE && plain_descr[descr->type_num] == descr;
+}
+
+
 static int direct_init(void)
 {
     if (begin_lines() < 0)
@@ -503,7 +509,7 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
     if (!like || !PyArray_NDIM(like)) /* NumPy makes a number of it */
         return NULL;
     int type = descr->type_num;
-    Loop *found = type < NPY_CLONGDOUBLE && plain_descr[type] == descr ? loop_of(f, type) : NULL;
+    Loop *found = is_plain_type(descr) ? loop_of(f, type) : NULL;
     if (!found)
         return NULL;
     for (int k = 0; k < nin; k++) {
@@ -591,7 +597,7 @@ static PyObject *direct_product(PyUFuncObject *f, PyObject *x, PyObject *y)
     if (!f || !PyArray_CheckExact(x) || !PyArray_CheckExact(y) || PyArray_DESCR(a) != PyArray_DESCR(b))
         return NULL;
     int type = PyArray_TYPE(a), left = PyArray_NDIM(a), right = PyArray_NDIM(b), at = 0;
-    if (type >= NPY_CLONGDOUBLE || plain_descr[type] != PyArray_DESCR(a) || left < 1 || left > 2 || right < 1 || right > 2
+    if (!is_plain_type(PyArray_DESCR(a)) || left < 1 || left > 2 || right < 1 || right > 2
         || !PyArray_ISALIGNED(a) || !PyArray_ISALIGNED(b) || PyArray_DIM(a, left - 1) != PyArray_DIM(b, 0))
         return NULL;
     while (at < f->ntypes && f->types[3 * at] != type)
@@ -792,7 +798,7 @@ static PyObject *direct_reduce(Reduction const *r, PyArrayObject *a)
     PyArray_Descr *descr = PyArray_DESCR(a);
     int nd = PyArray_NDIM(a), type = descr->type_num, first, count;
     npy_intp const *dims = PyArray_DIMS(a);
-    if (nd > AXES || !are_neighbours(r, nd, &first, &count) || type >= NPY_CLONGDOUBLE || plain_descr[type] != descr
+    if (nd > AXES || !are_neighbours(r, nd, &first, &count) || !is_plain_type(descr)
         || !keeps_type(r->which, type))
         return NULL;
     if (!PyArray_ISCARRAY_RO(a)) {

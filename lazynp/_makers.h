@@ -104,8 +104,8 @@ static int lies_like(PyObject *o, Layout *as)
         return 1;
     }
     PyArrayObject *h = is_there(o) ? (PyArrayObject *)a->h : NULL;
-    if (!h || !PyArray_NDIM(h) || PyArray_NDIM(h) > AXES || PyArray_TYPE(h) >= NPY_CLONGDOUBLE
-        || plain_descr[PyArray_TYPE(h)] != PyArray_DESCR(h) || !PyArray_IS_C_CONTIGUOUS(h))
+    if (!h || !PyArray_NDIM(h) || PyArray_NDIM(h) > AXES || !is_plain_type(PyArray_DESCR(h))
+        || !PyArray_IS_C_CONTIGUOUS(h))
         return 0;
     lay_out(as, h);
     return 1;
@@ -138,7 +138,7 @@ static PyObject *filled(int which, PyObject *const *args, Py_ssize_t n, PyObject
     if (which >= LIKE && !given)
         given = (PyArray_Descr *)Py_NewRef(plain_descr[as.type]);
     descr = full && which < LIKE ? dtype_to_fill(args[1], given) : given ? given : plain_descr[NPY_DOUBLE];
-    if (descr && (descr->type_num >= NPY_CLONGDOUBLE || plain_descr[descr->type_num] != descr))
+    if (descr && !is_plain_type(descr))
         descr = NULL;
     as.type = descr ? descr->type_num : 0;
     Py_XDECREF(given);

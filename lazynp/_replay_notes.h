@@ -352,9 +352,7 @@ static int notable(PyObject *o) /* whether a program can have it as an operand *
     if (Py_TYPE(o) != ndarray_type)
         return !PyArray_Check(o);
     return is_ours((Handle *)o) && PyArray_NDIM((PyArrayObject *)((Handle *)o)->h) <= AXES && PyArray_NDIM((PyArrayObject *)((Handle *)o)->h) > 0
-           && PyArray_DESCR((PyArrayObject *)((Handle *)o)->h)->type_num < NPY_CLONGDOUBLE
-           && plain_descr[PyArray_DESCR((PyArrayObject *)((Handle *)o)->h)->type_num]
-                  == PyArray_DESCR((PyArrayObject *)((Handle *)o)->h)
+           && is_plain_type(PyArray_DESCR((PyArrayObject *)((Handle *)o)->h))
            && PyArray_ISALIGNED((PyArrayObject *)((Handle *)o)->h);
 }
 
@@ -433,7 +431,7 @@ static void note_into(int before, PyUFuncObject *f, int n, PyObject *const *args
     Layout as;
     for (int i = 1; i <= n && h && type < 0; i++) { /* a loop of NumPy's, perhaps */
         PyArrayObject *a = Py_TYPE(in[i]) == ndarray_type && is_there(in[i]) ? (PyArrayObject *)((Handle *)in[i])->h : NULL;
-        Loop *loop = a && PyArray_TYPE(a) < NPY_CLONGDOUBLE ? loop_of(f, PyArray_TYPE(a)) : NULL;
+        Loop *loop = a && is_plain_type(PyArray_DESCR(a)) ? loop_of(f, PyArray_TYPE(a)) : NULL;
         if (!loop || loop->result != PyArray_TYPE(h) || !PyArray_SAMESHAPE(a, h) || !PyArray_IS_C_CONTIGUOUS(h))
             continue;
         int same = y && Py_TYPE(args[0]) == Py_TYPE(y) ? PyArray_TYPE(a) == PyArray_TYPE((PyArrayObject *)((Handle *)in[3 - i])->h) : 1;

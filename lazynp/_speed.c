@@ -197,7 +197,7 @@ static PyObject *direct_narrow(PyObject *ufunc, int nin, PyObject *a, PyObject *
     if (!ufunc || !in[0] || (nin > 1 && !(in[1] = few_bytes(b, BYTES))))
         return NULL;
     PyObject *array = PyArray_CheckExact(in[0]) ? in[0] : in[1];
-    if (!array || !PyArray_CheckExact(array) || PyArray_TYPE((PyArrayObject *)array) >= NPY_CLONGDOUBLE)
+    if (!array || !PyArray_CheckExact(array) || !is_plain_type(PyArray_DESCR((PyArrayObject *)array)))
         return NULL;
     Loop *loop = loop_of((PyUFuncObject *)ufunc, PyArray_TYPE((PyArrayObject *)array));
     if (!loop || PyDataType_ELSIZE(plain_descr[loop->result]) > PyArray_ITEMSIZE((PyArrayObject *)array))
@@ -744,8 +744,7 @@ static char *element_at(PyArrayObject *h, PyObject *key)
 /* Whether elements may be read and written where they are. */
 static inline int has_plain_elements(PyArrayObject *a)
 {
-    int type = PyArray_TYPE(a);
-    return type < NPY_CLONGDOUBLE && plain_descr[type] == PyArray_DESCR(a) && PyArray_ISALIGNED(a);
+    return is_plain_type(PyArray_DESCR(a)) && PyArray_ISALIGNED(a);
 }
 
 /* NumPy's number for an element. */
@@ -1805,7 +1804,7 @@ static int buffer_says_all(PyArrayObject *array)
 {
     PyArray_Descr *dtype = PyArray_DESCR(array);
     return PyArray_NBYTES(array) != 0 && !((unsigned)PyArray_FLAGS(array) & WARNS_ON_WRITE) && dtype->type_num != NPY_VOID
-           && dtype->kind != 'T' && dtype->type_num < NPY_USERDEF && !PyDataType_METADATA(dtype) && keeps_strides(array);
+           && dtype->kind != 'T' && (unsigned)dtype->type_num < NPY_USERDEF && !PyDataType_METADATA(dtype) && keeps_strides(array);
 }
 
 /* NumPy drops what is raised while it asks for a buffer: that is kept for when it asks for `__array__`. Here, since a

@@ -1059,7 +1059,7 @@ static PyObject *copied(PyObject *self)
     }
     PyArrayObject *h = (PyArrayObject *)at_hand(self), *out;
     int type = h ? PyArray_TYPE(h) : NPY_BOOL;
-    if (!h || !PyArray_NDIM(h) || type == NPY_BOOL || type >= NPY_CLONGDOUBLE || plain_descr[type] != PyArray_DESCR(h))
+    if (!h || !PyArray_NDIM(h) || type == NPY_BOOL || !is_plain_type(PyArray_DESCR(h)))
         return NULL;
     if (PyArray_IS_C_CONTIGUOUS(h)) {
         if ((out = new_array(PyArray_DESCR(h), PyArray_NDIM(h), PyArray_DIMS(h))))
@@ -1080,14 +1080,13 @@ static PyObject *cast_to(PyObject *self, PyObject *dtype)
                     && PyType_IsSubtype((PyTypeObject *)dtype, &PyGenericArrType_Type));
     PyArrayObject *h = known && is_current(self) ? (PyArrayObject *)at_hand(self) : NULL, *out = NULL;
     PyArray_Descr *descr = NULL;
-    if (!h || !PyArray_NDIM(h) || !PyArray_IS_C_CONTIGUOUS(h) || PyArray_TYPE(h) >= NPY_CLONGDOUBLE
-        || plain_descr[PyArray_TYPE(h)] != PyArray_DESCR(h))
+    if (!h || !PyArray_NDIM(h) || !PyArray_IS_C_CONTIGUOUS(h) || !is_plain_type(PyArray_DESCR(h)))
         return NULL;
     if (!PyArray_DescrConverter(dtype, &descr)) {
         PyErr_Clear(); /* NumPy says what it is */
         return NULL;
     }
-    if (descr->type_num < NPY_CLONGDOUBLE && plain_descr[descr->type_num] == descr
+    if (is_plain_type(descr)
         && (out = new_array(descr, PyArray_NDIM(h), PyArray_DIMS(h)))) {
         Py_INCREF(h);
         if (PyArray_CopyInto(out, h) < 0)

@@ -185,3 +185,12 @@ def test_texts_of_arrays_among_the_objects_of_a_buffer():
         assert found.tolist() == [[b"1.25", b"3"]] and found.dtype == "S4"
     with pytest.raises(ValueError):
         lazynp.array([given, 1], dtype="S")
+
+
+def test_a_dtype_equal_to_a_number_s_is_not_it():
+    """NumPy's dtype for its own tests: a float64 with a factor, which equals float64 where that is 1."""
+    scaled = numpy._core._multiarray_umath._get_sfloat_dtype()(1.0)
+    with lazynp.config(mode="graph"):
+        x = lazynp.array([1.0, 2.0]).astype(scaled)
+        assert x.dtype.get_scaling() == 1.0
+        assert x.view(numpy.float64).tolist() == [1.0, 2.0]

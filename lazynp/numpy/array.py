@@ -40,13 +40,14 @@ def is_native(dtype: numpy.dtype[Any]) -> bool:
     return dtype.kind not in "OSUTMm" and dtype.names is None and dtype.name == "bfloat16"
 
 
-OF_NUMPY = 24  # dtypes of NumPy's own have lower numbers, but for texts of any length, whose arrays share memory
+OF_NUMPY = 24  # dtypes of NumPy's own have lower numbers, but for texts of any length, whose arrays share memory; new
+# dtypes of others have -1
 
 
 def is_moved(dtype: numpy.dtype[Any]) -> bool:
     """Whether the engine copies, joins and writes elements of this dtype, which it may not compute with: objects,
     texts, dates, structures, numbers in the other byte order."""
-    return is_native(dtype) or dtype.num < OF_NUMPY and not says_more(dtype)
+    return is_native(dtype) or 0 <= dtype.num < OF_NUMPY and not says_more(dtype)
 
 
 def says_more(dtype: numpy.dtype[Any]) -> bool:

@@ -166,7 +166,8 @@ def astype(
             possible = KNOWS_SAME_VALUE and keeps_values(self, target)  # if not, NumPy says so
         else:
             computed = is_native(self.dtype) and is_native(target)
-            possible = (computed or self.dtype == target) and numpy.can_cast(self.dtype, target, casting)
+            moved = self.dtype == target and is_moved(target)
+            possible = (computed or moved) and numpy.can_cast(self.dtype, target, casting)
         if possible:
             if target == self.dtype and not copy and lies(self, order):
                 return self
