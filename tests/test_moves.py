@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import random
 import sys
+import warnings
 from typing import Any
 
 import numpy
@@ -194,3 +195,19 @@ def test_a_dtype_equal_to_a_number_s_is_not_it():
         x = lazynp.array([1.0, 2.0]).astype(scaled)
         assert x.dtype.get_scaling() == 1.0
         assert x.view(numpy.float64).tolist() == [1.0, 2.0]
+
+
+def test_a_deprecated_name_of_a_dtype_is_warned_of_once():
+    """Or refused, where NumPy knows it no more."""
+
+    def told(np: Any) -> Any:
+        x = np.array(["hello", "world"])
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                return x.astype("a10").dtype, [w.category for w in said]
+            except TypeError:
+                return TypeError
+
+    with lazynp.config(mode="graph"):
+        assert told(lazynp) == told(numpy)

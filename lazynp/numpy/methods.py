@@ -172,6 +172,7 @@ def astype(
             if target == self.dtype and not copy and lies(self, order):
                 return self
             return laid(self, order, target)
+        dtype = target  # NumPy warns of some names, and would again
     if is_traced(self):
         return on_traced("astype", numpy.ndarray.astype, (self, dtype, order, casting, subok, copy), {})
     if self.dtype.kind == "c" and discards(self.dtype, numpy.dtype(unwrap(dtype))) and casting == "unsafe":
