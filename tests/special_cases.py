@@ -16,6 +16,7 @@ from lazynp.graph.node import ABSTRACT, Node, leaf
 from lazynp.graph.op import results
 from lazynp.ops import (
     bits,
+    branches,
     control,
     convolution,
     dynamic,
@@ -310,7 +311,7 @@ CONTROL_CASES = [
     *[
         Case(
             f"cond {i}",
-            lambda x, y, i=i: list(results(control.cond(np.int32(i), x, y, branches=BRANCHES))),
+            lambda x, y, i=i: list(results(branches.cond(np.int32(i), x, y, branches=BRANCHES))),
             reals((3,), (3,)),
             lambda jax, jnp, x, y, i=i: (jnp.sin(x), y) if i == 0 else (x * y, jnp.exp(x)),
         )
@@ -318,7 +319,7 @@ CONTROL_CASES = [
     ],
     Case(
         "cond of a batch",
-        lambda i, x, y: list(results(control.cond(i, x, y, branches=BRANCHES))),
+        lambda i, x, y: list(results(branches.cond(i, x, y, branches=BRANCHES))),
         mixed(lambda rng: (rng.integers(0, 2, ()).astype(np.int32),), reals((3,), (3,))),
     ),
     Case(

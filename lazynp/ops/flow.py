@@ -15,6 +15,7 @@ from ..graph.node import Node
 from ..graph.walk import toposort
 from ..signatures import name_of, place_of
 from ..tree import differences, paths_of
+from . import branches as branching
 from . import control
 from .closure import close
 from .elementwise import cast, convert
@@ -180,4 +181,4 @@ def while_node(test: Function, function: Function, first: Sequence[Node]) -> Nod
 def cond_node(functions: Sequence[Function], index: Node, operands: Sequence[Node]) -> Node:
     """The results of the branch with that number."""
     branches, captured = close(*agreed(functions))
-    return control.cond(index, *captured, *operands, branches=tuple(branches))
+    return branching.cond(index, *captured, *operands, branches=tuple(branches))

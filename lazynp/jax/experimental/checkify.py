@@ -17,7 +17,8 @@ from ...graph.function import Function
 from ...graph.node import ABSTRACT, Node, leaf
 from ...graph.op import make
 from ...graph.walk import toposort
-from ...ops.control import cond, scan, together, while_
+from ...ops.branches import cond
+from ...ops.control import scan, together, while_
 from ...ops.dynamic import dynamic_slice, dynamic_update_slice
 from ...ops.elementwise import where
 from ...ops.indexing import gather, scatter
