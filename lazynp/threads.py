@@ -9,11 +9,13 @@ from __future__ import annotations
 import _thread
 import collections
 import contextlib
+import ctypes
 import functools
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -103,13 +105,14 @@ class Jobs:
             self.do(functools.partial(tell, failure))
 
     def work(self) -> None:
-        while True:
-            with self.lock:
-                if not self.waiting:
-                    self.thread = None
-                    return
-                job, _ = self.waiting.popleft()
-            self.do(job)
+        with contextlib.suppress(BrokenOffError):
+            while True:
+                with self.lock:
+                    if not self.waiting:
+                        self.thread = None
+                        return
+                    job, _ = self.waiting.popleft()
+                self.do(job)
 
     def do(self, job: Callable[[], object]) -> None:
         try:
@@ -126,12 +129,27 @@ class Jobs:
             return self.lock.wait_for(lambda: self.busy == 0, timeout)
 
     def end(self, timeout: float) -> None:
-        """At the end of the process: begin nothing more, and wait for what is being done."""
+        """At the end of the process: begin nothing more, and have what is being done break off. It does once it runs
+        Python code, and not in the midst of C++, which is no place for a thread to end."""
         with self.lock:
             self.ended = True
             self.busy -= len(self.waiting)
             self.waiting.clear()
-        self.wait(timeout)
+        until = time.monotonic() + timeout
+        while (thread := self.thread) is not None and thread.is_alive() and time.monotonic() < until:
+            break_off(thread)
+            thread.join(0.1)
+
+
+class BrokenOffError(BaseException):
+    """Raised in a helper that has to end."""
+
+
+def break_off(thread: threading.Thread) -> None:
+    """Raise BrokenOffError in a thread, where it next runs Python code."""
+    if thread.ident is not None:
+        raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+        raise_in(ctypes.c_ulong(thread.ident), ctypes.py_object(BrokenOffError))
 
 
 class Hook(NamedTuple):

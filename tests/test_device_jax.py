@@ -193,6 +193,19 @@ def test_a_jitted_graph_is_compiled_as_one_piece(name: str, compiling: str) -> N
         near(g(*others), then)
 
 
+@pytest.mark.parametrize("how", ["add", "set", "max"])
+def test_a_piece_writes_to_none_of_its_arguments(how: str, compiling: str) -> None:
+    """A version of Inductor took the copy of an argument for the argument, and wrote to it."""
+    f = jax.jit(lambda x, i: (getattr(x.at[i], how)(7.0), lax.dynamic_slice_in_dim(x, i[0], 3), x.T))
+    rows, place = np.arange(60_000, dtype=np.float32).reshape(300, 200), np.arange(5)
+    x = jnp.asarray(rows)
+    with config(mode="graph"):
+        for _ in range(2):
+            _, read, turned = f(x, place)
+            assert lazynp.compile_wait(PATIENCE)
+            near((x, read, turned), (rows, rows[:3], rows.T))
+
+
 def test_a_piece_with_keys(compiling: str) -> None:
     with config(device="cpu"):
         wanted = R.normal(R.split(R.key(3))[1], (300, 200))
@@ -273,7 +286,8 @@ def test_writes_at_places(how: str, index: Any, device: str) -> None:
         with lazynp.profile() as p:
             found = f(x, v).block_until_ready()
         assert p.device_host == {}
-        np.testing.assert_array_equal(np.asarray(found), wanted)
+        in_any_order = device != "torch" and how in ("add", "multiply") and base.dtype.kind == "f"  # as on JAX's GPUs
+        np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-5 if in_any_order else 0)
 
 
 def test_numpys_door_jits_there(device: str) -> None:

@@ -29,12 +29,12 @@ from lazynp.threads import Jobs
 
 COST = 0.02  # seconds that a call counts for: `config.compile_after` of them make a kernel worth compiling
 MOST_SIZES = 4  # for so many geometries a kernel is compiled; then for any
-LAST = 60.0  # seconds for which the end of the process waits for the compiler
+LAST = 60.0  # seconds for which the end of the process waits, at most, for a compiler's step that cannot break off
 ALIGNED = 16  # bytes: what Inductor's code relies on where it finds it
 
 
 jobs = Jobs("lazynp-device-compiler")
-atexit.register(jobs.end, LAST)  # what is being compiled cannot be left in the middle
+atexit.register(jobs.end, LAST)
 
 
 def submit(job: Callable[[], object]) -> None:

@@ -12,13 +12,16 @@ from torch._inductor import config
 from torch._inductor.compile_fx import compile_fx_inner
 from torch._inductor.decomposition import select_decomp_table
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.func import functionalize
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 WANTED = {
     "compile_threads": 1,
     "size_asserts": False,
     "alignment_asserts": False,
     "emulate_precision_casts": True,  # each operation is rounded by itself, as NumPy's are
+    "eager_numerics.disable_ftz": True,  # subnormal numbers stay what they are
     "eager_numerics.division_rounding": True,  # quotients are exact but for the last rounding
 }
 OPTIONS: dict[str, Any] = {k: v for k, v in WANTED.items() if k in config.get_config_copy()}  # those of this torch
@@ -30,14 +33,29 @@ def without_values(tensors: Sequence[Tensor]) -> list[FakeTensor]:
     return [mode.from_tensor(x) for x in tensors]
 
 
+def graph_of(body: Callable[..., Sequence[Tensor]], like: Sequence[FakeTensor], decompositions: Any) -> Any:
+    """The operations of a body, without those that write in place; writes to arguments come last.
+
+    Copies of arguments are none, then. Inductor leaves them out, too, but some of its versions go on looking at the
+    memory that a copy would have had where they ask whether an operation may write to its operand.
+    """
+    traced = make_fx(functionalize(body), decomposition_table=decompositions, tracing_mode="fake")(*like)
+    for node in traced.graph.find_nodes(op="call_function", target=torch.ops.aten.clone.default):
+        if node.args[0].op == "placeholder" and node.args[0].meta["val"].is_contiguous():
+            node.replace_all_uses_with(node.args[0])
+            traced.graph.erase_node(node)
+    FakeTensorProp(traced, like[0].fake_mode).propagate(*like)
+    return traced
+
+
 def for_these(body: Callable[..., Sequence[Tensor]], like: Sequence[FakeTensor]) -> Any:
     """Code for arguments of just this geometry: a function of the list of tensors."""
-    graph = make_fx(body, decomposition_table=select_decomp_table(), tracing_mode="fake")(*like)
+    graph = graph_of(body, like, select_decomp_table())
     with tracing(TracingContext(like[0].fake_mode)), config.patch(OPTIONS):
         return compile_fx_inner(graph, list(like))
 
 
 def for_any(body: Callable[..., Sequence[Tensor]], like: Sequence[FakeTensor]) -> Any:
     """Code for arguments of any sizes: torch looks at them at each call."""
-    compiled = torch.compile(make_fx(body, tracing_mode="fake")(*like), dynamic=True, options=OPTIONS)
+    compiled = torch.compile(graph_of(body, like, None), dynamic=True, options=OPTIONS)
     return lambda tensors: compiled(*tensors)

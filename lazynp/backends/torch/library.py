@@ -7,8 +7,10 @@ has NumPy's errors for bad values. A result of the wrong dtype or shape is not t
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -339,22 +341,29 @@ def scatter(
     if inside is not None:
         inside = inside.expand(common).reshape(-1)
     order = (*axes, *[a for a in range(base.ndim) if a not in axes])
-    out = torch.empty((*lengths, *kept), dtype=value.dtype, device=value.device)
-    out.copy_(bits(base).permute(order))
-    rows = out.view(size, *kept)
+    rows = bits(base).permute(order).reshape(size, *kept)
     if mode == "set":
         last = last_ones(place, size, inside)
         value = value[last]
-        rows[place] = value if inside is None else torch.where(beside(last >= 0, value), value, rows[place])
+        value = value if inside is None else torch.where(beside(last >= 0, value), value, rows[place])
+        rows = rows.index_put((place,), value)
     else:
         need(kind_of(base) in ("ifc" if mode == "add" else "if"))
         if inside is not None:
             value = torch.where(beside(inside, value), value, neutral(mode, value.dtype))
-        if mode == "add":
-            rows.index_add_(0, place, value)
-        else:
-            rows.index_reduce_(0, place, value, COMBINED[mode])
+        if mode != "add":
+            have_said_beta(value.device.type)
+        rows = rows.index_add(0, place, value) if mode == "add" else rows.index_reduce(0, place, value, COMBINED[mode])
+    out = rows.reshape(*lengths, *kept)
     return out.permute([order.index(a) for a in range(base.ndim)]).contiguous().view(base.dtype)
+
+
+@functools.cache
+def have_said_beta(kind: str) -> None:
+    """torch warns once on each kind of device that `index_reduce` may change: who wrote x.at[i].max need not know."""
+    one = torch.ones(1, device=kind)
+    with warnings.catch_warnings(action="ignore"):
+        one.index_reduce(0, torch.zeros(1, dtype=torch.int64, device=kind), one, "prod")
 
 
 COMBINED = {"multiply": "prod", "min": "amin", "max": "amax"}

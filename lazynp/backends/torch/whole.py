@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.func import functionalize
 
 from lazynp.backends.torch.device import DTYPES, Device, dtype_named
 from lazynp.backends.torch.hot import Hot
@@ -92,7 +91,7 @@ def compiled(device: Device, run: Callable[..., Sequence[Tensor]], like: Sequenc
     def body(*given: Tensor) -> list[Tensor]:
         return list(run(*[device.copy(x) for x in given]))  # a write goes into a copy, which is none if nobody writes
 
-    code = for_these(functionalize(body), like)
+    code = for_these(body, like)
 
     def call(tensors: Sequence[Tensor]) -> list[Tensor]:
         found = code(list(tensors))
