@@ -133,6 +133,10 @@ class DeviceBuffer(Away):
             self.array = download(self.device, self.tensor, self.shape, self.dtype)
         return self.array
 
+    def copy(self) -> DeviceBuffer:
+        """The same value in memory of its own."""
+        return DeviceBuffer(self.shape, self.dtype, self.device, self.device.copy(self.tensor), None)
+
     def on(self, device: Any) -> Any:
         """The tensor, on that device; elsewhere it is none any more."""
         if self.tensor is None or self.device is not device:
@@ -169,27 +173,32 @@ def download(device: Any, tensor: Any, shape: tuple[int, ...], dtype: Any) -> np
 def placed(plan: Any, segment: Any, refs: Sequence[weakref.ref[Node]], buffers: list[Any]) -> Any:
     """The plan to run a segment with where its values are to be, and its leaves made ready for that."""
     there = current()
-    if there is None or is_small(segment, buffers):
+    if there is None or is_small(segment.shapes, buffers):
         buffers[:] = [on_host(b) for b in buffers]
         return plan
-    profile.device_segments[there.name] += 1
     for k, ref in enumerate(refs):
         node = ref()
         if node is not None and type(buffers[k]) is np.ndarray:
             buffers[k] = kept(node, buffers[k], there)
-    found = plan.elsewhere.get(there.name)
-    if found is None:
-        found = plan.elsewhere[there.name] = on_device(plan, segment.dtypes, there)
-    return found
+    return elsewhere(plan, segment.dtypes, there)
 
 
-def is_small(segment: Any, buffers: Sequence[Any]) -> bool:
-    """Whether all that a segment reads is in main memory, and nothing is large that it makes: then the host has done
-    it before a device has begun."""
+def is_small(shapes: Sequence[Any], buffers: Sequence[Any]) -> bool:
+    """Whether all that a segment reads is in main memory, and nothing is large that it makes, of these shapes: then
+    the host has done it before a device has begun."""
     limit = config.limit
     return all([type(b) is np.ndarray or isinstance(b, Away) and b.here for b in buffers]) and all(
-        [math.prod(shape) <= limit for shape in segment.shapes if shape is not None]
+        [math.prod(shape) <= limit for shape in shapes if shape is not None]
     )
+
+
+def elsewhere(plan: Any, dtypes: Sequence[Any], device: Any) -> Any:
+    """A plan of the host as one of the device, for nodes of these dtypes."""
+    profile.device_segments[device.name] += 1
+    found = plan.elsewhere.get(device.name)
+    if found is None:
+        found = plan.elsewhere[device.name] = on_device(plan, dtypes, device)
+    return found
 
 
 def kept(node: Node, array: np.ndarray, device: Any) -> Any:

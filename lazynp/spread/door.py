@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..away import on_host
 from ..config import config
 from ..errors import user_line
 from ..graph.node import Node, leaf
@@ -22,6 +23,7 @@ from ..speed import tell
 from .buffer import Moves, Spread, at, spreading
 from .joining import shared_out
 from .layout import own
+from .memory import Memory, main_memory
 
 
 class Door:
@@ -134,8 +136,8 @@ def rows_selected(x: Any, mask: Any) -> Node | None:
         if type(node.buffer) is Spread and node.buffer.axis != 0:
             return None
     mine = own(n, group.rank, group.size)
-    rows, chosen = [v.rows(mine) if type(v) is Spread else v[at(0, *mine)] for v in values]
-    part = rows[chosen]
+    (memory, rows), (lies, chosen) = [rows_here(v, mine) for v in values]
+    part = memory.take(rows, np.flatnonzero(lies.host(chosen, mask.dtype)))
     counts = np.zeros(group.size, np.int64)
     counts[group.rank] = len(part)
     counts = group.all_reduce(counts, np.add, "a selection", state.history, user_line)
@@ -143,9 +145,17 @@ def rows_selected(x: Any, mask: Any) -> Node | None:
     shape = (total, *part.shape[1:])
     split = math.prod(shape) >= config.spread_size and total >= 8 * group.size
     needs = [own(total, q, group.size) if split else (0, total) for q in range(group.size)]
-    out = shared_out(part, [0, *np.cumsum(counts).tolist()], needs, state)
-    value = Spread(shape, part.dtype, out, 0, needs[group.rank][0], needs) if split else out
-    return leaf(shape, part.dtype, value)
+    dtype = values[0].dtype
+    out = shared_out(part, dtype, [0, *np.cumsum(counts).tolist()], needs, state, memory)
+    value = Spread(shape, dtype, out, 0, needs[group.rank][0], needs, memory) if split else memory.value(out, dtype)
+    return leaf(shape, dtype, value)
+
+
+def rows_here(value: Any, rows: tuple[int, int]) -> tuple[Memory, Any]:
+    """Rows of a value, and where they lie."""
+    if type(value) is Spread:
+        return value.memory, value.rows(rows)
+    return main_memory, on_host(value)[at(0, *rows)]
 
 
 def rows_taken(x: Any, indices: Any) -> Node | None:
@@ -167,23 +177,24 @@ def rows_taken(x: Any, indices: Any) -> Node | None:
     shape, (first, last) = (len(places), *value.shape[1:]), own(n, me, size)
     split = math.prod(shape) >= config.spread_size and len(places) >= 8 * size
     needs = [own(len(places), q, size) if split else (0, len(places)) for q in range(size)]
-    mine = places[slice(*needs[me])]
-    out = np.empty((len(mine), *shape[1:]), value.dtype)
+    mine, memory, dtype = places[slice(*needs[me])], value.memory, value.dtype
+    out = memory.empty((len(mine), *shape[1:]), dtype)
     moves, arriving = Moves(state), []
     for q in range(size):
         asked = places[slice(*needs[q])]
-        rows = value.rows((first, last))[asked[(asked >= first) & (asked < last)] - first]
+        rows = memory.take(value.rows((first, last)), asked[(asked >= first) & (asked < last)] - first)
         low, high = own(n, q, size)
         at_mine = np.flatnonzero((mine >= low) & (mine < high))
         if q == me:
-            out[at_mine] = rows
+            memory.put(out, at_mine, rows)
             continue
         if len(rows):
-            moves.send(q, rows)
+            moves.send(q, rows, memory)
         if len(at_mine):
-            arriving.append((at_mine, np.empty((len(at_mine), *shape[1:]), value.dtype)))
-            moves.receive(q, arriving[-1][1])
+            arriving.append((at_mine, memory.empty((len(at_mine), *shape[1:]), dtype)))
+            moves.receive(q, arriving[-1][1], memory, dtype)
     moves.run(f"rows by indices {zlib.crc32(places.tobytes()):x}")  # which all have to be the same
     for at_mine, rows in arriving:
-        out[at_mine] = rows
-    return leaf(shape, value.dtype, Spread(shape, value.dtype, out, 0, needs[me][0], needs) if split else out)
+        memory.put(out, at_mine, rows)
+    whole = memory.value(out, dtype)
+    return leaf(shape, dtype, Spread(shape, dtype, out, 0, needs[me][0], needs, memory) if split else whole)

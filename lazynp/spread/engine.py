@@ -8,25 +8,29 @@ process runs of a stage is an ordinary plan of an ordinary segment, with its own
 from __future__ import annotations
 
 import gc
+import math
 import weakref
 import zlib
 from typing import Any
 
 import numpy as np
 
+from ..away import on_host
 from ..bounded import Bounded
 from ..config import config
 from ..errors import user_line
-from ..graph.node import Node
-from ..runtime.chain import current
+from ..graph.node import BORROWED, Node
+from ..runtime import chain
+from ..runtime.device import DeviceBuffer, current, elsewhere, is_small, kept
 from ..runtime.faults import failures
 from ..runtime.segment import Segment, plan_of
 from ..runtime.steps import SCALARS, Environment, Failure
-from .buffer import Moves, Spread, are_apart, spreading
+from .buffer import Moves, Spread, are_apart, at, joined_rows, spreading
 from .group import DivergedError
 from .joining import ACROSS
 from .layout import Interval, Operation, Shape, Way, default_axis, own, way_of
 from .localize import Localizer, Part
+from .memory import Memory, main_memory
 
 COLLECTED_EVERY = 500  # segments: see `collect`
 ARRANGED = 512
@@ -148,9 +152,10 @@ class Arranger:
         return st
 
     def read_as(self, s: int, wants: set[int | None]) -> int | None:
-        """How a stage is given a value that is split one way, and wanted in some: split, or all of it."""
-        axis = self.axes[s]
-        return next(iter(wants)) if axis is not None and len(wants) == 1 else None
+        """How a stage is given a value that is wanted in some ways: split, or all of it. Of what all have, and is
+        large, it is given rows, too."""
+        split = self.axes[s] is not None or math.prod(self.shapes[s]) >= config.spread_size
+        return next(iter(wants)) if split and len(wants) == 1 else None
 
     def part(self, st: Stage, inside: dict[int, int]) -> Part:
         """The stage as a segment of its own, of whole values."""
@@ -231,7 +236,7 @@ def run(nodes: list[Node], outputs: list[Node]) -> None:
     try:
         for stage in stages:
             state.history = zlib.crc32(repr((stage.mark, state.history, stable(tuple(seg.scalars)))).encode())
-            run_stage(stage, seg, values, dead)
+            run_stage(stage, seg, values, dead, refs)
     except BaseException as error:
         for node in outputs:
             if node.buffer is None and node.error is None:
@@ -255,14 +260,22 @@ def collect() -> None:
     gc.collect()
 
 
-def run_stage(stage: Stage, seg: Segment, values: dict[int, Any], dead: list[bool]) -> None:
+def run_stage(
+    stage: Stage, seg: Segment, values: dict[int, Any], dead: list[bool], refs: list[weakref.ref[Node]]
+) -> None:
     state = spreading()
     rank, nl = state.group.rank, len(seg.borrowed)
+    device = current()
+    if device is not None and is_small([seg.shapes[i] for i in stage.nodes], [values[s] for s, _ in stage.slots]):
+        device = None
     moves = Moves(state)
     read: list[Any] = []
     for (s, axis), needs in zip(stage.slots, stage.needs):
         value = values[s]
+        if device is not None and type(value) is np.ndarray and s < nl and not dead[s]:
+            value = values[s] = held(refs[s](), value, axis, needs, state.memory_of(value))
         if type(value) is Spread:
+            value.lie_in(state.memory_of(value))
             value = as_read(value, axis, needs, moves)
         read.append(value)
     if config.spread_check:
@@ -274,10 +287,16 @@ def run_stage(stage: Stage, seg: Segment, values: dict[int, Any], dead: list[boo
     for (s, axis), needs, value in zip(stage.slots, stage.needs, read):
         mine = s in stage.last and (s >= nl or dead[s])
         if type(value) is Spread:
+            memory = value.memory
             here = axis is not None or value.first == 0 and value.array.shape == value.shape
             rows = needs[rank] if axis is not None else (0, value.shape[value.axis])
-            buffers.append(value.rows(rows) if here else np.empty(value.shape, value.dtype))
+            buffers.append(
+                memory.value(value.rows(rows) if here else memory.unread(value.shape, value.dtype), value.dtype)
+            )
             mine = mine and axis is not None
+        elif axis is not None:
+            memory = main_memory if type(value) is np.ndarray else state.memory_of(value)
+            buffers.append(memory.value(memory.rows(value, at(axis, *needs[rank])), value.dtype))
         else:
             buffers.append(value)
         kills.append(mine)
@@ -285,11 +304,26 @@ def run_stage(stage: Stage, seg: Segment, values: dict[int, Any], dead: list[boo
             values.pop(s, None)
     del read, moves
     value = None
-    results = compute(local, seg, buffers, tuple(kills))
+    results = compute(local, seg, buffers, tuple(kills), device)
     publish(stage, seg, values, results)
 
 
-def as_read(value: Spread, axis: int | None, needs: list[Interval], moves: Moves) -> Spread | np.ndarray:
+def held(node: Node | None, array: np.ndarray, axis: int | None, needs: list[Interval], memory: Memory) -> Any:
+    """An array that will be read again as something that keeps on the device what is read of it: all, or rows. As it
+    is, where others may write to it."""
+    if node is None or node.index == BORROWED or memory.device is None:
+        return array
+    if axis is None:
+        return kept(node, array, memory.device)
+    group, n = spreading().group, array.shape[axis]
+    have = [joined_rows(own(n, q, group.size), need) for q, need in enumerate(needs)]
+    first, last = have[group.rank]
+    value = Spread(array.shape, array.dtype, memory.bring(array[at(axis, first, last)]), axis, first, have, memory)
+    value.full, node.buffer = array, value
+    return value
+
+
+def as_read(value: Spread, axis: int | None, needs: list[Interval], moves: Moves) -> Any:
     """A value as a stage reads it, once the moves have been made."""
     if axis == value.axis:
         if any([are_apart(need, have) for need, have in zip(needs, value.have)]):
@@ -302,7 +336,7 @@ def as_read(value: Spread, axis: int | None, needs: list[Interval], moves: Moves
     elif any([need[0] < need[1] for need in needs]):
         n = value.shape[value.axis]
         moves.state.gathers(value.size, value.nbytes)
-        value = Spread(value.shape, value.dtype, value.array, value.axis, value.first, value.have)
+        value = Spread(value.shape, value.dtype, value.array, value.axis, value.first, value.have, value.memory)
         moves.extend(value, [(0, n) if need[0] < need[1] else (0, 0) for need in needs])
     return value
 
@@ -310,7 +344,8 @@ def as_read(value: Spread, axis: int | None, needs: list[Interval], moves: Moves
 def compare(stage: Stage, seg: Segment, values: dict[int, Any]) -> None:
     """Raises DivergedError where processes have other values of what all of them have."""
     group, nl = spreading().group, len(seg.borrowed)
-    mine = [(s, values[s]) for s, _ in stage.slots if s < nl and type(values[s]) is np.ndarray]
+    whole = [(s, values[s]) for s, _ in stage.slots if s < nl and type(values[s]) not in (Spread, tuple)]
+    mine = [(s, on_host(value)) for s, value in whole]
     sums = np.array([zlib.crc32(v.tobytes()) for _, v in mine], np.int64)
     least = group.all_reduce(np.append(sums, -sums), np.minimum, "a comparison", spreading().history, user_line)
     for k, (_, value) in enumerate(mine):
@@ -323,12 +358,17 @@ def compare(stage: Stage, seg: Segment, values: dict[int, Any]) -> None:
             )
 
 
-def compute(local: Segment, seg: Segment, buffers: list[Any], dead: tuple[bool, ...]) -> list[Any]:
-    """Run the local segment; the values of its outputs."""
+def compute(local: Segment, seg: Segment, buffers: list[Any], dead: tuple[bool, ...], device: Any) -> list[Any]:
+    """Run the local segment on a device, or on the host; the values of its outputs, which share no memory."""
+    if device is None:
+        buffers[:] = [on_host(b) for b in buffers]
     local.buffers, local.scalars = buffers, seg.scalars
     try:
         plan = plan_of(local, dead)
-        env = Environment(local, buffers, plan.n_nodes, current() if plan.chained else None)
+        shared = plan.shared
+        if device is not None:
+            plan = elsewhere(plan, local.dtypes, device)
+        env = Environment(local, buffers, plan.n_nodes, chain.current() if plan.chained else None)
         buffers.clear()
         local.buffers = []
         plan.run(env)
@@ -339,7 +379,9 @@ def compute(local: Segment, seg: Segment, buffers: list[Any], dead: tuple[bool, 
         value = env.values[plan.n_leaves + o]
         if type(value) is np.ndarray and not value.flags.c_contiguous:
             value = np.ascontiguousarray(value)
-        out.append(value.copy() if o in plan.shared and type(value) is np.ndarray else value)
+        if o in shared:
+            value = value.copy() if type(value) is np.ndarray or type(value) is DeviceBuffer else value
+        out.append(value)
     return out
 
 
@@ -353,21 +395,25 @@ def publish(stage: Stage, seg: Segment, values: dict[int, Any], results: list[An
         s, shape = nl + i, seg.shapes[i]
         if type(value) is Failure or type(value) is tuple:
             values[s] = value
-        elif join is not None and axis is not None:
-            values[s] = Spread(shape, value.dtype, ACROSS[kind](value, axis, join, state), axis, rows[0], made)
-        elif join is not None:
-            parts.setdefault((join, value.dtype), []).append((s, value))
-        elif axis is not None:
-            values[s] = Spread(shape, value.dtype, value, axis, rows[0], made)
+            continue
+        dtype = value.dtype
+        if join is not None and axis is None:
+            parts.setdefault((join, dtype), []).append((s, on_host(value)))
+            continue
+        split = axis if axis is not None or s not in stage.final else default_axis(shape, size)
+        if split is None:
+            values[s] = value
+            continue
+        memory = state.memory_of(value)
+        if axis is None:
+            have = [own(shape[split], q, size) for q in range(size)]
+            first = have[rank][0]
+            mine = memory.copy(memory.rows(value, at(split, *have[rank])))
         else:
-            split = default_axis(shape, size) if s in stage.final else None
-            if split is None:
-                values[s] = value
-            else:
-                mine = own(shape[split], rank, size)
-                piece = value[(*(slice(None),) * split, slice(*mine))].copy()
-                have = [own(shape[split], q, size) for q in range(size)]
-                values[s] = Spread(shape, value.dtype, piece, split, mine[0], have)
+            mine, first, have = memory.rows(value), rows[0], made
+        if join is not None:
+            mine = ACROSS[kind](mine, dtype, axis, join, state, memory)
+        values[s] = Spread(shape, dtype, mine, split, first, have, memory)
     for (join, _), found in parts.items():
         flat = np.concatenate([v.reshape(-1) for _, v in found])
         state.counts["reductions"] += 1

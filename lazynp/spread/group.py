@@ -7,19 +7,22 @@ different programs find out with the messages that they send anyway, and nothing
 from __future__ import annotations
 
 import atexit
+import hashlib
 import importlib
 import os
 import struct
 import sys
 import time
 import traceback
+import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-HEADER = struct.Struct("<QQqI")  # number of the message between these two, what it is for, bytes that follow, of text
+# Number of the message between these two, what it is for, bytes that follow, and from device to device, and of text.
+HEADER = struct.Struct("<QQqqI")
 TEXT, INLINE = 220, 1024  # bytes: of the text, and of data that go with the header
 SIZE = HEADER.size + TEXT + INLINE
 ASKED = 0.4  # seconds in which processes that wait for one another have said so, at least
@@ -42,6 +45,20 @@ class LostError(ProcessError):
 
 class DivergedError(ProcessError):
     """Two processes have come to run different programs."""
+
+
+class Beside:
+    """Tensors that go from device to device beside messages. Those have to go to and from the same ranks, if with no
+    arrays in them.
+
+    Attributes:
+        link: what `Group.reach` gave. sends, receives: contiguous tensors by rank.
+    """
+
+    def __init__(self, link: Any) -> None:
+        self.link = link
+        self.sends: dict[int, list[Any]] = {}
+        self.receives: dict[int, list[Any]] = {}
 
 
 class Group:
@@ -68,6 +85,7 @@ class Group:
         what: str,
         signature: int = 0,
         where: Callable[[], str] = str,
+        beside: Beside | None = None,
     ) -> None:
         """Send arrays to others, and receive arrays from others into memory that is there.
 
@@ -76,6 +94,7 @@ class Group:
             what: for errors, and compared with what the other side says.
             signature: of what the program is at: compared too.
             where: gives the line, for errors.
+            beside: tensors, for ranks that `sends` and `receives` name, too.
 
         Raises: DivergedError, LostError. After either there are no messages any more.
         """
@@ -88,16 +107,17 @@ class Group:
         large: list[tuple[int, np.ndarray]] = []
         kept = []  # memory that is being sent
         for q, arrays in sends.items():
-            data = as_bytes(arrays)
+            data, there = as_bytes(arrays), nbytes_of(beside.sends.get(q, ())) if beside else 0
             head = np.zeros(SIZE, np.uint8)
-            head[: HEADER.size] = np.frombuffer(HEADER.pack(self.number(q, "to"), mark, data.size, len(text)), np.uint8)
+            counts = self.number(q, "to"), mark, data.size, there, len(text)
+            head[: HEADER.size] = np.frombuffer(HEADER.pack(*counts), np.uint8)
             head[HEADER.size : HEADER.size + len(text)] = np.frombuffer(text, np.uint8)
             if data.size <= INLINE:
                 head[HEADER.size + TEXT : HEADER.size + TEXT + data.size] = data
             else:
                 large.append((q, data))
             self.messages += 1
-            self.bytes_sent += data.size
+            self.bytes_sent += data.size + there
             leaving.append((q, self.begin(self.transport.send, head, q, 1, what)))
             kept.append(head)
         for q in receives:
@@ -107,8 +127,8 @@ class Group:
         for q, head, work in arriving:
             self.wait(q, work, what)
             arrays = receives[q]
-            size = sum([a.nbytes for a in arrays])
-            self.check(q, head, mark, size, what, where)
+            size, there = nbytes_of(arrays), nbytes_of(beside.receives.get(q, ())) if beside else 0
+            self.check(q, head, (mark, size, there), what, where)
             if size <= INLINE:
                 fill(arrays, head[HEADER.size + TEXT : HEADER.size + TEXT + size])
             else:
@@ -122,6 +142,39 @@ class Group:
         for q, work in leaving:
             self.wait(q, work, what)
         del kept
+        if beside:
+            self.cross(beside, what)
+
+    def cross(self, beside: Beside, what: str) -> None:
+        """Send and receive tensors, all senders having said that they are here. What a device has queued goes on
+        without end if the other side does not come: so both sides say that they have begun."""
+        peers = list(dict.fromkeys([*beside.receives, *beside.sends]))
+        try:
+            works = beside.link.begin(beside.sends, beside.receives)
+        except RuntimeError as error:
+            self.fail(self.lost(peers[0], what, error))
+        if beside.link.queues:
+            mine, theirs = np.zeros(1, np.uint8), np.empty((len(peers), 1), np.uint8)
+            notes = [(q, self.begin(self.transport.send, mine, q, 3, what)) for q in peers]
+            notes += [(q, self.begin(self.transport.receive, to, q, 3, what)) for q, to in zip(peers, theirs)]
+            works = notes + works
+        for q, work in works:
+            self.wait(q, work, what)
+
+    def reach(self, device: Any) -> Any:
+        """What sends tensors of a device from process to process, for `exchange`; None where they have to go through
+        main memory. All processes have to ask for it."""
+        mine = f"{device.name}\n{self.transport.place_of(device)}".encode()
+        digest = np.frombuffer(hashlib.sha256(mine).digest(), np.uint8)
+        places = {d.tobytes() for d in self.all_gather(digest, f"the devices {device.name} of all")}
+        link, why_not = None, "share a device"
+        if len(places) == self.size:
+            link, why_not = self.transport.link(device, self.timeout)
+        if link is None and self.rank == 0:
+            warnings.warn(
+                f"{self.size} processes {why_not}: what they exchange goes through main memory", RuntimeWarning, 2
+            )
+        return link
 
     def begin(self, way: Callable[..., Any], data: np.ndarray, q: int, tag: int, what: str) -> Any:
         """Begin to send data to q, or to receive them."""
@@ -135,10 +188,10 @@ class Group:
         number = self.numbers[q, way] = self.numbers.get((q, way), 0) + 1
         return number
 
-    def check(self, q: int, head: np.ndarray, mark: int, size: int, what: str, where: Callable[[], str]) -> None:
+    def check(self, q: int, head: np.ndarray, wanted: tuple[int, ...], what: str, where: Callable[[], str]) -> None:
         """Raises DivergedError where the message is none that belongs here."""
-        number, theirs, nbytes, length = HEADER.unpack(head[: HEADER.size].tobytes())
-        if (number, theirs, nbytes) != (self.number(q, "from"), mark, size):
+        number, *found, length = HEADER.unpack(head[: HEADER.size].tobytes())
+        if (number, *found) != (self.number(q, "from"), *wanted):
             text = head[HEADER.size : HEADER.size + length].tobytes().decode(errors="replace")
             self.fail(
                 DivergedError(
@@ -159,7 +212,7 @@ class Group:
         """Close the connections, so that nobody waits for this process, and raise the error."""
         self.broken = error
         self.transport.tell("lost", f"{error.rank} {error}")
-        self.transport.close()
+        self.transport.close(broken=True)
         raise error
 
     def lost(self, q: int, what: str, error: BaseException) -> LostError:
@@ -291,6 +344,10 @@ def is_timeout(error: BaseException) -> bool:
 def flat(array: np.ndarray) -> np.ndarray:
     """An array's memory as bytes."""
     return array.reshape(-1).view(np.uint8)
+
+
+def nbytes_of(arrays: Sequence[Any]) -> int:
+    return sum([a.nbytes for a in arrays])
 
 
 def as_bytes(arrays: Sequence[np.ndarray]) -> np.ndarray:

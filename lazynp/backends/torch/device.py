@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lazynp.backends.kernel import KernelSpec
+from lazynp.backends.kernel import Instr, KernelSpec
 from lazynp.backends.support import KIND
 from lazynp.backends.torch import eager, library, windows
 from lazynp.backends.torch.fused import FMA
@@ -46,7 +46,7 @@ class Device:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.torch = torch.device("cpu" if name == "torch" else name)
+        self.torch = torch.device("cpu" if name == "torch" else mine() if name == "cuda" else name)
         if self.torch.type == "cuda":
             if not torch.cuda.is_available():
                 raise RuntimeError(f"device {name!r}: torch.cuda.is_available() is False")
@@ -178,6 +178,22 @@ class Device:
             return self.dressed(self.copy(x.words), x.dtype)
         return bits(x).clone(memory_format=torch.contiguous_format).view(x.dtype)
 
+    def dense(self, x: Tensor) -> Tensor:
+        """The tensor, or a copy where it is not contiguous."""
+        return bits(x.resolve_conj().resolve_neg()).contiguous().view(x.dtype)
+
+    def paste(self, target: Tensor, source: Tensor) -> None:
+        """The target's values become the source's, of the same shape and dtype."""
+        bits(target).copy_(bits(source))
+
+    def take(self, x: Tensor, places: Tensor) -> Tensor:
+        """The rows at these places along the first axis."""
+        return bits(x)[places].view(x.dtype)
+
+    def put(self, x: Tensor, places: Tensor, rows: Tensor) -> None:
+        """The rows at these places along the first axis become others."""
+        bits(x)[places] = bits(rows)
+
     def around(self, x: Tensor, parts: Iterable[Sequence[Any]]) -> Tensor:
         """A copy of those parts at least: the others will be written."""
         if x.nbytes < COPIED_WHOLE:
@@ -244,6 +260,11 @@ class Device:
             whole = importlib.import_module("lazynp.backends.torch.whole")
             self.hot.piece(lambda: whole.compiled(self, steps(whole.Tracing(self)), without), done)
 
+    def spec_of(self, name: str, like: Tensor) -> KernelSpec:
+        """The kernel of a ufunc with two operands that has their dtype and rank."""
+        d = NAMES[like.dtype]
+        return KernelSpec((d, d), (), (Instr(name, (0, 1), (d, d), d),), (2,), like.ndim)
+
     def evaluate(
         self,
         spec: KernelSpec,
@@ -282,6 +303,13 @@ class Device:
         with np.errstate(all="ignore"):
             array = np.asarray(value).astype(dtype_named(dtype))
         return self.scalar(array.tobytes(), dtype)
+
+
+def mine() -> str:
+    """The GPU of this process: of several that a launcher has started on this machine, each has the next one."""
+    number = int(os.environ.get("LOCAL_RANK", "0")) if int(os.environ.get("WORLD_SIZE", "1")) > 1 else 0
+    count = torch.cuda.device_count()
+    return f"cuda:{number % count}" if number and count else "cuda"
 
 
 @functools.cache

@@ -1,17 +1,23 @@
-"""Messages between processes with torch.distributed: gloo, through main memory."""
+"""Messages between processes with torch.distributed: gloo, through main memory; and tensors from device to device, by
+NCCL where these are GPUs."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import socket
+import time
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import torch
 import torch.distributed as dist
+from torch import Tensor
 
-PATIENCE = 2.0  # seconds that a question to the first process may take
+LOOK = 0.1  # seconds between looks at whether another process was lost
+BUSY = 0.0005  # seconds of a wait for a device before the processor has a rest, and for how long
 
 
 class Transport:
@@ -38,6 +44,7 @@ class Transport:
         except dist.DistError as error:
             raise RuntimeError(f"rank {rank} of {size} cannot join the others at {address}: {error}") from error
         self.open = True
+        self.links: list[Link] = []
 
     def send(self, data: np.ndarray, to: int, tag: int) -> Any:
         """Begin to send bytes, which must stay."""
@@ -69,9 +76,93 @@ class Transport:
         with contextlib.suppress(RuntimeError):
             self.store.wait(keys, timedelta(seconds=timeout))
 
-    def close(self) -> None:
-        """Close the connections: whoever waits for this process gets an error."""
+    def place_of(self, device: Any) -> str:
+        """What no other device is called, of any machine; in main memory every process has one."""
+        if device.torch.type == "cuda":
+            return str(torch.cuda.get_device_properties(device.torch).uuid)
+        return f"{socket.gethostname()} {os.getpid()}"
+
+    def link(self, device: Any, timeout: float) -> tuple[Link | None, str]:
+        """A way from device to device; or None, and why there is none. All processes come here together."""
+        if device.torch.type == "cuda" and not dist.is_nccl_available():
+            return None, "have no NCCL in their torch"
+        self.links.append(Link(self, device.torch, timeout))
+        return self.links[-1], ""
+
+    def close(self, broken: bool = False) -> None:
+        """Close the connections: whoever waits for this process gets an error. `broken`: something may be under way."""
         if self.open:
             self.open = False
+            for link in self.links if broken else ():
+                link.abort()
             if self.made:
                 dist.destroy_process_group()
+
+
+class Link:
+    """The devices of all processes: tensors that are sent from one to another.
+
+    Attributes:
+        queues: whether a device sends when it comes to it, and cannot be told to give up: so nothing may be begun that
+            the other side does not begin, too.
+    """
+
+    def __init__(self, transport: Transport, device: torch.device, timeout: float) -> None:
+        self.transport, self.device, self.queues = transport, device, device.type == "cuda"
+        # NCCL's own watch would end the process: it is to come after ours.
+        limit = timedelta(seconds=2 * timeout + 60 if self.queues else timeout)
+        self.group: Any = dist.new_group(backend="nccl" if self.queues else "gloo", timeout=limit)
+        if self.queues:  # the first time all have to take part
+            torch.cuda.set_device(device)
+            works = dist.all_reduce(torch.zeros(1, device=device), group=self.group, async_op=True)
+            Queued([works], transport).wait(timedelta(seconds=timeout))
+
+    def begin(self, sends: Mapping[int, Sequence[Tensor]], receives: Mapping[int, Sequence[Tensor]]) -> Any:
+        """Begin to send tensors to others, and to receive tensors into memory that is there; by rank.
+
+        Returns: pairs of a rank and what is to be waited for.
+        """
+        operations = [
+            (q, dist.P2POp(way, x.reshape(-1).view(torch.uint8), q, self.group, tag))
+            for way, messages in ((dist.isend, sends), (dist.irecv, receives))
+            for q, tensors in messages.items()
+            for tag, x in enumerate(tensors)
+            if x.numel()
+        ]
+        if not operations:
+            return []
+        works = dist.batch_isend_irecv([operation for _, operation in operations])
+        if self.queues:
+            return [(operations[-1][0], Queued(works, self.transport))]
+        return [(q, work) for (q, _), work in zip(operations, works, strict=True)]
+
+    def abort(self) -> None:
+        """Have what is under way given up."""
+        if self.queues:
+            with contextlib.suppress(RuntimeError):
+                self.group._get_backend(self.device).abort()
+
+
+class Queued:
+    """What a device has queued. It is waited for until it is done, and not only until what comes after it is queued,
+    so that the wait has an end."""
+
+    def __init__(self, works: Sequence[Any], transport: Transport) -> None:
+        self.works, self.transport = works, transport
+
+    def wait(self, limit: timedelta) -> None:
+        """Raises RuntimeError where it fails, takes longer, or another process is lost."""
+        begin = time.monotonic()
+        look = begin + LOOK
+        for work in self.works:
+            while not work.is_completed():
+                now = time.monotonic()
+                if now > begin + limit.total_seconds():
+                    raise RuntimeError("timed out")
+                if now > look:
+                    look = now + LOOK
+                    if self.transport.told("lost"):
+                        raise RuntimeError("another process was lost")
+                if now > begin + BUSY:
+                    time.sleep(BUSY)
+            work.wait()
