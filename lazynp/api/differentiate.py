@@ -18,11 +18,10 @@ from ..graph.function import replay
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.walk import dependents
 from ..leaks import lose, losing
-from ..ops.elementwise import weak_cast
 from ..ops.promotion import is_inexact, is_weak
-from ..ops.shape import zeros_of
 from ..ops.tags import NO_FORWARD, pulled
 from ..ops.tags import stop_gradient as stop_node
+from ..ops.weak import all_instantiated, instantiated, weak_cotangents, weak_tangents
 from ..runtime.tape import Holder, Tape, cut
 from ..signatures import Fun, argnums_of, callable_, check_places, held, labelled, name_of
 from ..transforms.jvp import jvp as jvp_graph
@@ -168,17 +167,6 @@ def cotangent_nodes(door: Door, tree: Any, structure: Any, like: Sequence[Node])
     return found
 
 
-def instantiated(found: Any, like: Node, whole: bool = False, real: bool = False, of: Sequence[Any] = ()) -> Any:
-    """A derivative of this node's type: zeros where there is none; None (float0) for whole numbers, unless `whole`.
-    `real`: along complex numbers that of a real result, whose dtype does not yield. `of`: as what it yields."""
-    if not whole and not is_inexact(like.dtype):
-        return None
-    if found is None:
-        found, of = zeros_of(like), ()
-    yields = like.weak and not found.weak and all([n is None or n.weak for n in of])
-    return found if not yields or real and found.dtype.kind == "c" else weak_cast(found, dtype=found.dtype)
-
-
 # --- Reverse mode -----------------------------------------------------------------------------------------------------
 
 
@@ -218,7 +206,7 @@ def value_and_grad(
             value = check_scalar(run)
             check_type("grad", "outputs", holomorphic, True, False, value)
             found = vjp_graph([value], run.leaves, [Node.of_scalar(np.ones((), value.dtype)[()])])
-            grads = [instantiated(g, n, real=not holomorphic) for g, n in zip(found, run.nodes)]
+            grads = all_instantiated(found, run.nodes, weak_cotangents([value], run.leaves, value.weak))
             tape.results += [value, *[g for g in grads if g is not None]]
         out, *leaves = arrays(run.door, [value, *grads], [value, *run.nodes])
         gradient = unflatten(run.structure, leaves)
@@ -255,6 +243,8 @@ class Linear:
         with Tape() as tape:
             run = self.run = record(tape, callable_(fun), primals, door, has_aux)
             self.inputs, self.outputs = linearize_graph(run.outs, run.leaves)
+            self.weak_along = [weak_tangents(run.outs, run.leaves, given) for given in (False, True)]
+            self.weak_back = [weak_cotangents(run.outs, run.leaves, given) for given in (False, True)]
             self.sources = [n for n in self.inputs if n is not None]
             inside = dependents([n for n in self.outputs if n is not None], self.sources)
             tape.results += [*run.outs, *[n for node in inside for n in node.inputs]]
@@ -279,7 +269,8 @@ class Linear:
                            *wrong)  # fmt: skip
         given = [t for t, n in zip(ts, self.inputs) if n is not None and t is not None]
         found = iter(replay([n for n in self.outputs if n is not None], self.sources, given))
-        along = [instantiated(None if n is None else next(found), o, of=ts) for n, o in zip(self.outputs, run.outs)]
+        along = [None if n is None else next(found) for n in self.outputs]
+        along = all_instantiated(along, run.outs, self.weak_along[all([t is None or t.weak for t in ts])])
         return unflatten(run.out_structure, arrays(run.door, along, run.outs))
 
     def backward(self, out_ct: Any) -> Any:
@@ -289,8 +280,7 @@ class Linear:
         pairs = [(t, c) for t, c in zip(self.outputs, cts) if t is not None and c is not None]
         found = iter(transpose_graph([t for t, _ in pairs], self.sources, [c for _, c in pairs]))
         whole = [None if n is None else next(found) for n in self.inputs]
-        real, of = all([o.dtype.kind != "c" for o in run.outs]), cts if all([o.weak for o in run.outs]) else ()
-        grads = [instantiated(g, x, real=real, of=of) for g, x in zip(whole, run.nodes)]
+        grads = all_instantiated(whole, run.nodes, self.weak_back[all([c is None or c.weak for c in cts])])
         return unflatten(run.structure, arrays(run.door, grads, run.nodes))
 
 
@@ -348,7 +338,7 @@ def jvp(fun: Fun, primals: Any, tangents: Any, has_aux: bool = False, *, door: D
     with Tape() as tape:
         run = record(tape, fun, tuple(primals), chosen, has_aux)
         found = jvp_graph(run.outs, run.leaves, ts, forward=True)
-        along = [instantiated(t, o) for t, o in zip(found, run.outs)]
+        along = all_instantiated(found, run.outs, weak_tangents(run.outs, run.leaves, True))
         tape.results += [*run.outs, *[t for t in along if t is not None]]
     n, both = len(run.outs), arrays(run.door, [*run.outs, *along], [*run.outs, *run.outs])
     out = unflatten(run.out_structure, both[:n]), unflatten(run.out_structure, both[n:])
@@ -384,7 +374,9 @@ def linear_transpose(fun: Fun, *primals: Any, reduce_axes: Sequence[Any] = (), d
         if given != out_structure or types[0] != types[1]:
             raise transposed_error((out_structure, given), (outs, nodes))
         found = zip(transpose_graph(outs, inputs, nodes), inputs)
-        return unflatten(structure, arrays(chosen, [instantiated(g, n, True, of=nodes) for g, n in found], inputs))
+        weak = all([n.weak for n in nodes]) or None
+        grads = [instantiated(g, n, weak if n.weak else None, whole=True) for g, n in found]
+        return unflatten(structure, arrays(chosen, grads, inputs))
 
     return transposed
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..api import differentiate
-from ..api.differentiate import cotangent_nodes, instantiated, pick_arguments, tangent_nodes
+from ..api.differentiate import cotangent_nodes, pick_arguments, tangent_nodes
 from ..api.trace import inline, trace_function
 from ..doors import through
 from ..errors import transposed_error
@@ -22,6 +22,7 @@ from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.promotion import is_inexact
+from ..ops.weak import instantiated
 from ..tree import flatten, unflatten
 from .ad_checkpoint import linear_part
 from .array import as_node, door, wrap
@@ -149,7 +150,7 @@ class LinearMap:
         function, _ = trace_function(fun, avals, structure, door, "vjp")
         kept, sources, tangents = linear_part(function)
         given = [leaf(n.shape, float0, trace=ABSTRACT) if t is None else t for n, t in zip(function.inputs, sources)]
-        outs = [instantiated(t, n) for t, n in zip(tangents, function.outputs)]
+        outs = [instantiated(t, n, n.weak or None) for t, n in zip(tangents, function.outputs)]
         whole, _ = jaxpr_of(Function((*kept, *given), [n for n in outs if n is not None]), Beginning())
         n = len(kept)
         return Jaxpr(whole.invars[:n], whole.invars[n:], whole.outvars, whole.eqns, whole.effects)

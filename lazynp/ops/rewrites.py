@@ -10,6 +10,7 @@ from ..graph.node import Node
 class Rewrites:
     """The transformations of graphs, as `transforms` has them."""
 
+    differentiable: Callable[..., list[Node]]
     jvp: Callable[..., list[Node | None]]
     transpose: Callable[..., list[Node | None]]
     batch: Callable[..., list[tuple[Node, int | None]]]

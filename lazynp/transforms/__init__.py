@@ -5,5 +5,5 @@
 from ..ops.rewrites import rewrites
 from . import batch, jvp, simplify, transpose
 
-rewrites.jvp, rewrites.transpose = jvp.jvp, transpose.transpose
+rewrites.differentiable, rewrites.jvp, rewrites.transpose = jvp.differentiable, jvp.jvp, transpose.transpose
 rewrites.batch, rewrites.simplify = batch.batch, simplify.simplify

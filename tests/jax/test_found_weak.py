@@ -46,6 +46,13 @@ jsp.linalg.cholesky(x), jsp.linalg.lu(x), jsp.linalg.lu_factor(x), jsp.linalg.so
 OF_NUMBERS = """
 lax.reduce_or(x, ()), lax.reduce_and(x, (0,)), lax.reduce_xor(x, (0,)), lax.reduce(x, 0, lax.bitwise_or, (0,))
 """.strip()
+DERIVATIVES = """
+x ** 0.5 | jnp.power(x, 2.0) | jnp.power(2, x) | lax.pow(x, 2) | jnp.sqrt(x) | jnp.sin(x) | x * x | x * jnp.float32(2)
+x[0] | x[1:] | x[::-1] | x[np.array([0, 2])] | lax.sort(x) | jnp.roll(x, 1) | jnp.take(x, 0) | lax.top_k(x, 2)[0]
+lax.dynamic_slice(x, (1,), (2,)) | x.at[0].add(x.sum()) | lax.pad(x, 0.0, ((1, 1, 0),)) | jnp.diag(x) | jnp.diff(x)
+x @ jnp.ones((3, 3)) | lax.dot(x, jnp.ones(3)) | x @ x | jnp.outer(x, x) | lax.complex(x, x).real | jnp.real(x)
+lax.reduce_max(x, (0,)) | jnp.cumsum(x) | x**3 | jnp.sum(x) | jnp.where(x > 0, x, 0.0)
+""".strip()
 OTHERS = """
 jax.vjp(lambda x: lax.scan(lambda c, _: (c * x, c), 1.0, None, length=3), 2.0)[1]((np.float32(1), A((3,))))
 jax.vjp(lambda x: lax.fori_loop(0, 3, lambda i, c: c * x, 1.0), 2.0)[1](np.float32(1))
@@ -119,6 +126,14 @@ def test_of_weak_matrices(text: str) -> None:
 @pytest.mark.parametrize("text", OF_NUMBERS.split("\n"))
 def test_of_weak_whole_numbers(text: str) -> None:
     beside(f"(lambda x: ({text}))({NUMBERS})")
+
+
+@pytest.mark.parametrize("text", DERIVATIVES.split("\n"))
+def test_derivatives_along_weak_vectors(text: str) -> None:
+    point = "lax.concatenate([lax.full((1,), v) for v in (1.0, 2.5, 0.5)], 0)"
+    for f in text.split(" | "):
+        beside(f"(lambda f, x: jax.jvp(f, (x,), (lax.full((3,), 1.0),)))(lambda x: {f}, {point})")
+        beside(f"(lambda out, back: back(lax.full(out.shape, 1.0)))(*jax.vjp(lambda x: {f}, {point}))")
 
 
 @pytest.mark.parametrize("text", OTHERS.split("\n"))
