@@ -246,13 +246,13 @@ static Handle *seen_handle(void)
     return out;
 }
 
-/* A new array of a class, which shows NumPy's `part` of o's memory, or of its own where it does not share o's:
- * `host.py: of_type`. Takes the reference to `part`. */
+/* A new array of a class, which shows NumPy's `part` of o's memory, or of its own where it does not share o's (0; -1: a plain
+ * array, which nobody else has, is its base): `host.py: of_type`. Takes the reference to `part`. */
 static PyObject *of_class(PyObject *o, PyTypeObject *kind, PyObject *part, int shares)
 {
     PyObject *empty = NULL, *done = NULL, *whole = NULL;
     Handle *out = NULL;
-    if (!shares) {
+    if (shares <= 0) {
         whole = wrap(Py_NewRef(part));
         done = whole ? PyObject_CallOneArg(pinned, ((Handle *)whole)->s) : NULL;
         Py_XDECREF(done);
@@ -272,12 +272,12 @@ static PyObject *of_class(PyObject *o, PyTypeObject *kind, PyObject *part, int s
         Py_DECREF(part);
         return NULL;
     }
-    Storage *s = (Storage *)((Handle *)(shares ? o : whole))->s;
+    Storage *s = (Storage *)((Handle *)(shares > 0 ? o : whole))->s;
     out->s = Py_NewRef((PyObject *)s);
     out->b = Py_NewRef(kind == ndarray_type ? s->buf : subclass_mark);
     out->h = part;
     out->v = Py_NewRef(host_view);
-    out->base = shares ? Py_NewRef(root_of_views(o, kind)) : NULL;
+    out->base = shares > 0 ? Py_NewRef(root_of_views(o, kind)) : shares < 0 ? Py_NewRef(whole) : NULL;
     Py_XDECREF(whole);
     if (kind == ndarray_type)
         return (PyObject *)out;
@@ -323,7 +323,7 @@ static PyObject *class_item(PyObject *o, PyObject *key)
     if (!part || !PyArray_CheckExact(part))
         return part;
     if (shares || is_fresh(part))
-        return of_class(o, Py_TYPE(o), part, shares);
+        return of_class(o, Py_TYPE(o), part, shares ? 1 : -1);
     Py_DECREF(part);
     return NULL;
 }

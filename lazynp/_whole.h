@@ -140,6 +140,11 @@ static inline int is_atom(PyObject *o, PyTypeObject *type)
 
 static PyObject *given_value(PyObject *o, Gift *gift, int depth);
 
+static int holds_objects(Py_buffer *buffer) /* arrays of ours may be among them */
+{
+    return buffer->format && strchr(buffer->format, 'O');
+}
+
 /* A tuple or a list with what NumPy gets for its items: itself, where that is no other. */
 static PyObject *given_items(PyObject *o, Gift *gift, int depth)
 {
@@ -239,7 +244,8 @@ static PyObject *given_value(PyObject *o, Gift *gift, int depth)
     }
     if (PyArray_IsScalar(o, Generic) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyArray_IsScalar(o, Void))
         return Py_NewRef(o);
-    if (PyArray_DescrCheck(o) || (PyObject *)type == no_value_type || PyMemoryView_Check(o))
+    if (PyArray_DescrCheck(o) || (PyObject *)type == no_value_type
+        || (PyMemoryView_Check(o) && !holds_objects(PyMemoryView_GET_BUFFER(o))))
         return Py_NewRef(o);
     if (PyCFunction_Check(o) && PyCFunction_GET_SELF(o) && PyModule_Check(PyCFunction_GET_SELF(o)))
         return Py_NewRef(o); /* `len`, say */
@@ -1176,6 +1182,21 @@ static PyObject *viewed(Method *m, PyObject *const *args, Py_ssize_t n, PyObject
     return part ? derived(a, Py_NewRef(a->b), Py_NewRef(a->h), part, kind_index, Py_Ellipsis) : NULL;
 }
 
+/* A capsule of an array's memory, which holds the array: see `dlpack` in numpy/attributes.py. */
+static PyObject *lent(Method *m, Handle *a)
+{
+    PyArrayObject *h = (PyArrayObject *)a->h;
+    PyArray_Descr *dtype = PyArray_DESCR(h);
+    Py_INCREF(dtype);
+    PyObject *same = PyArray_NewFromDescr(&PyArray_Type, dtype, PyArray_NDIM(h), PyArray_DIMS(h), PyArray_STRIDES(h),
+                                          PyArray_DATA(h), PyArray_FLAGS(h) & NPY_ARRAY_WRITEABLE, NULL);
+    PyObject *capsule = NULL;
+    if (same && PyArray_SetBaseObject((PyArrayObject *)same, Py_NewRef((PyObject *)a)) == 0)
+        capsule = PyObject_CallOneArg(m->host, same);
+    Py_XDECREF(same);
+    return capsule;
+}
+
 static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     PyObject *done = NULL;
@@ -1184,9 +1205,8 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
     case 0:
         break;
     case M_DLPACK: /* of memory that stays where it is: the first time Python sees to that */
-        return plain == 1 && is_current(args[0]) && is_shared(((Handle *)args[0])->s)
-                   ? PyObject_CallOneArg(m->host, ((Handle *)args[0])->h)
-                   : NULL;
+        return plain == 1 && is_current(args[0]) && is_shared(((Handle *)args[0])->s) ? lent(m, (Handle *)args[0])
+                                                                                      : NULL;
     case M_TRANSPOSE:
     case M_RESHAPE:
     case M_RAVEL:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -484,6 +485,31 @@ def test_dlpack_shares_memory() -> None:
     assert lazynp.from_dlpack(x, copy=True, device="cpu").tolist() == [0, 5, 0, 0]
     pending = lazynp.asarray(data("float64", (500, 500))) * 2
     numpy.testing.assert_array_equal(numpy.from_dlpack(pending), data("float64", (500, 500)) * 2)
+
+
+class Old(lazynp.ndarray):  # type: ignore[misc]
+    """Knows the first version of the protocol alone, whose arrays nobody may write to."""
+
+    def __dlpack__(self, stream: None = None) -> Any:
+        return super().__dlpack__(stream=stream)
+
+
+def test_dlpack_asks_a_subclass_in_its_own_way() -> None:
+    x = lazynp.arange(5.0)
+    seen = lazynp.from_dlpack(x.view(Old))
+    assert not seen.flags.writeable
+    x[2] = 9
+    assert seen.tolist() == [0, 1, 9, 3, 4]
+
+
+@pytest.mark.parametrize("version", [None, (0, 0), (1, 0)])
+def test_a_capsule_holds_the_array(version: Any) -> None:
+    for x in (lazynp.arange(5.0), lazynp.arange(12).reshape(3, 4)[::-1, 1:]):
+        for _ in range(2):
+            capsule = x.__dlpack__(max_version=version)
+            count = sys.getrefcount(x)
+            del capsule
+            assert sys.getrefcount(x) == count - 1
 
 
 def test_dlpack_with_others() -> None:

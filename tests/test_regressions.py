@@ -607,3 +607,28 @@ def test_truths_in_columns(dtype: str, name: str, settings: dict[str, Any]) -> N
             y[:, 1] = getattr(lazynp, name)(lazynp.array(x))
             y[::-1, 2] = getattr(lazynp, name)(lazynp.array(numpy.stack([x, x], 1))[:, 0])
             assert numpy.array_equal(numpy.asarray(y), wanted)
+
+
+def test_texts_of_arrays_among_the_objects_of_a_buffer() -> None:
+    for np in (numpy, lazynp):
+        objects = numpy.array([None])
+        objects[0] = np.array(1.25)
+        made = np.array([memoryview(objects)], "S")
+        assert (made.dtype.str, made.tolist()) == ("|S4", [[b"1.25"]])
+
+
+def test_what_no_memory_could_hold_is_refused_at_once() -> None:
+    wide = lazynp.broadcast_to(lazynp.array(0, "uint8"), 1 << 62)
+    for make in (lambda: lazynp.array(wide), lambda: lazynp.array([wide])):
+        with pytest.raises(MemoryError):
+            make()
+
+
+@pytest.mark.skipif(not hasattr(numpy.dtypes, "StringDType"), reason="NumPy has no texts of any length")
+def test_texts_of_any_length_are_copied_where_the_dtype_is_another_one() -> None:
+    kind = numpy.dtypes.StringDType
+    x = lazynp.array(["a", "bc"], dtype=kind())
+    assert lazynp.array(x, copy=None, dtype=x.dtype) is x
+    assert not numpy.shares_memory(lazynp.array(x, copy=None, dtype=kind()), x)
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        lazynp.array(x, copy=False, dtype=kind())

@@ -147,3 +147,21 @@ def test_a_buffer_that_is_asked_for_inside_of_numpy() -> None:
     assert numpy.frompyfunc(memoryview, 1, 1)(held)[0].tolist() == [1.0, 2.0]
     assert numpy.frompyfunc(numpy.asanyarray, 1, 1)(held)[0].mask.tolist() == [False, True]
     assert [m.tolist() for m in map(memoryview, [x])] == [[1.0, 2.0]]
+
+
+class Plain(lazynp.ndarray):  # type: ignore[misc]
+    pass
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize(
+    "key", ["[0, 1, 2]", "numpy.array([True, False, True, True, False])", "np.array([4, 0])", "([1], [0])"]
+)
+def test_what_a_subclass_has_of_places_shows_a_plain_array(key: str, mode: str) -> None:
+    with lazynp.config(mode=mode):
+        x = lazynp.arange(10).reshape(5, 2).view(Plain)
+        found = x[eval(key, {"np": lazynp, "numpy": numpy})]
+        assert type(found) is Plain and type(found.base) is lazynp.ndarray
+        found[0] = 7
+        numpy.testing.assert_array_equal(numpy.asarray(found.base), numpy.asarray(found))
+        assert x[0, 0] == 0 and x[1, 0] == 2

@@ -411,8 +411,18 @@ def deep_copy(self: Any, memo: Any) -> Any:
     return ndarray.copy(self, "K")  # type: ignore[attr-defined]
 
 
+class Lent:
+    """An array's memory for a capsule, which holds the array."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.__array_interface__ = array._pin_(shared=True).__array_interface__
+
+
 def dlpack(self: Any, **kwargs: Any) -> Any:
-    return self._pin_(shared=True).__dlpack__(**kwargs)
+    host = self._pin_(shared=True)
+    lent = numpy.asarray(Lent(self)) if host.dtype.isnative and host.dtype.kind in "biufc" else host
+    return lent.__dlpack__(**kwargs)
 
 
 def dlpack_device(self: Any) -> Any:

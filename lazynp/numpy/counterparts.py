@@ -94,6 +94,7 @@ OURS: dict[str, Any] = {
     "empty": creation.empty,
     "arange": creation.arange,
     "empty_like": creation.empty_like,
+    "from_dlpack": creation.from_dlpack,
     "_array_converter": array_converter,
     "_ArrayFunctionDispatcher": dispatch.Dispatcher,
     "_reconstruct": reconstruct,

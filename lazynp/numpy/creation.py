@@ -5,6 +5,7 @@ A NumPy array of somebody else's is copied by `array`, and borrowed by `asarray`
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
@@ -176,6 +177,7 @@ def array(
     return fresh(made) if made.base is None and made is not host else borrow(made) if foreign(object) else fresh(made)
 
 
+LARGEST = 1 << 47  # bytes: more than a process can address
 MOST_JOINED = 256  # arrays and numbers in a list that become operands of one operation
 NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdgFDG"]})
 
@@ -201,6 +203,8 @@ def stacked(given: Any, dtype: Any, ndmin: int) -> Any:
     if todo or all(map(at_hand, arrays)) or not all([x.shape or is_traced(x) for x in arrays]):
         return NotImplemented
     node = joined(given)
+    if node is not None and math.prod(node.shape) * node.dtype.itemsize > LARGEST:
+        return NotImplemented  # which NumPy says at once
     target = None if node is None or dtype is None else dtype_of(dtype)
     if node is None or node.ndim > MOST_AXES or target is not None and not is_native(target):
         return NotImplemented
@@ -306,7 +310,7 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
         "K" if order == "A" else order or "K",
     )  # for "A" NumPy asks for none, but of a plain copy
     if same(target, x.dtype) and not target.metadata:
-        if not copied and lies(x, order):
+        if not copied and lies(x, order) and (target is x.dtype or target.kind != "T"):  # each has texts of its own
             return x
         return NotImplemented if copy is False or copy is COPY_MODES.NEVER else x.copy(given)
     if not copied and target == x.dtype:  # a view as the other one of two equal dtypes
@@ -369,6 +373,13 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
         if value is not NotImplemented:
             return value
     return array(a, dtype, copy=None, order="F", ndmin=1)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """See `numpy.from_dlpack`. The method of a subclass is asked in its own way: it may know the old protocol alone."""
+    asked = isinstance(x, Handle) and type(x).__dlpack__ is not ndarray.__dlpack__  # type: ignore[attr-defined]
+    ours: list[Any] = [x] if asked else []
+    return wrap_result(numpy.from_dlpack(x if asked else to_host(x, ours), device=device, copy=copy), ours)
 
 
 def empty_like(

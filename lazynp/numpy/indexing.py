@@ -128,7 +128,7 @@ def host_part(self: ndarray, key: Any) -> Any:
         value = advanced_getitem(as_base(self), key)
         if plain or not isinstance(value, Handle):
             return value
-        return of_class(type(self), value, self, self if value._s_ is self._s_ else None)
+        return of_class(type(self), value, self, self if value._s_ is self._s_ else value)
     ours: list[Any] = []
     h = self._host_()
     part = h[to_host(key, ours)]
@@ -138,6 +138,9 @@ def host_part(self: ndarray, key: Any) -> Any:
         note_work("ndarray.__getitem__", (self,))
     if type(self) is ndarray:
         return like(self, part, [self])
+    if part.base is None and has_array(key):  # NumPy makes a plain array first, of which the result is a view
+        plain = fresh(part)
+        return of_class(type(self), plain, self, plain)
     return of_type(type(self), part, self, owner_of(part, [self]) if part is not h else self)
 
 
