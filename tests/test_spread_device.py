@@ -6,7 +6,7 @@ On the device "torch", which is torch's operations in main memory, and on GPUs w
 from __future__ import annotations
 
 import pytest
-from many import right
+from many import free_port, right, run
 from patience import PATIENCE
 from test_spread import FUNCTIONS, LESS, LOCAL, SMALL, WHOLE
 
@@ -76,11 +76,118 @@ print("right", float(x.sum()))
 """
 
 each = [(e, local) for text, local in ((LOCAL, True), (WHOLE, False)) for e in text.replace("\n", "|").split("|")]
-VALUES = "np.config.small, np.config.spread_size = 20, 100\n" + FUNCTIONS.replace("EXPRESSIONS", repr(each))
+VALUES = "np.config.small, np.config.spread_size = 20, 100\n" + FUNCTIONS.replace("EXPRESSIONS", repr(each[::2]))
+
+
+# What GPUs do otherwise, with devices in main memory: processes that share one, and sends that are only queued.
+WAYS = """
+import warnings
+from lazynp.backends.torch import processes
+from lazynp.spread.buffer import spreading
+def program():
+    x = np.array(numpy.arange(60000.0).reshape(600, 100)) * 2
+    y = (x[1:] - x[:-1]).T + x.T[:, ::-1][:, 1:]
+    return numpy.asarray(y), x[7, 5], numpy.asarray(np.array(x)[numpy.arange(599, -1, -7)])
+def told():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with np.profile() as p:
+            results = program()
+            program()
+    assert all(numpy.array_equal(a, b) for a, b in zip(results, wanted))
+    return [str(w.message) for w in said], p.uploads, p.downloads
+with np.config(device="cpu"):
+    wanted = program()
+said, up, down = told()
+assert not said, said
+transport = group.group().transport
+transport.place_of = lambda device: "the same"
+spreading().memories.clear()
+said, more_up, more_down = told()
+assert more_up > up and more_down > down  # what is exchanged
+assert said == (["2 processes share a device: what they exchange goes through main memory"] if rank == 0 else []), said
+del transport.place_of
+spreading().memories.clear()
+processes.Queued.wait = lambda self, limit: [work.wait(limit) for work in self.works]
+class Queues(processes.Link):
+    queues = property(lambda self: True, lambda self, value: None)
+class Plain(processes.Link):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.__class__ = Queues
+processes.Link = Plain
+assert told() == ([], up, down)
+assert transport.links[-1].queues
+print("right")
+"""
 
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_values_that_stay_on_a_device(size: int, tmp_path) -> None:
-    parts = [STAY.replace("STAYS", "(0, 0, {})"), DTYPES, LESS, VALUES]
+    parts = [STAY.replace("STAYS", "(0, 0, {})"), VALUES, *([WAYS, DTYPES, LESS] if size == 2 else [])]
     out = right(size, "\n".join(parts), tmp_path, timeout=PATIENCE, LAZYNP_DEVICE="torch", **SMALL)
     assert out.count("right") == len(parts)
+
+
+FAULTY = """
+import time
+group.group().timeout = 2.0
+u = np.zeros((100, 100))
+u[0] = 100.0
+for step in range(40):
+    u[1:-1] = 0.5 * (u[2:] + u[:-2])
+    if step == 20 and rank == 1:
+        FAULT
+print("the end", float(u.sum()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("u += 1", "DivergedError: the processes have come to run different programs"),
+        ("group.group().cross = lambda *args: time.sleep(6)", "LostError: rank 1 has not come to an exchange"),
+    ],
+    ids=["diverges", "stalls after its header"],
+)
+def test_faults_are_told_as_they_are_without_a_device(fault: str, says: str, tmp_path) -> None:
+    done = run(2, FAULTY.replace("FAULT", fault), tmp_path, LAZYNP_DEVICE="torch", **SMALL)
+    assert done[0].status == 1 and says in done[0].errors and "the end" not in done[0].out, done[0].errors[-1500:]
+
+
+ITSELF = """
+import datetime, torch
+from lazynp.backends.torch.processes import Transport
+from lazynp.runtime.device import device_of
+transport = Transport("127.0.0.1:PORT", 0, 1, 30.0)
+link, _ = transport.link(device_of("cuda"), 30.0)
+limit = datetime.timedelta(seconds=10)
+for dtype in (torch.float64, torch.complex64, torch.bool, torch.uint16):
+    x = (torch.arange(4096, device="cuda") % 2).to(dtype)
+    y = torch.zeros_like(x.view(torch.uint8)).view(dtype)
+    for _, work in link.begin({0: [x[:1000], x[1000:]]}, {0: [y[:1000], y[1000:]]}):
+        work.wait(limit)
+    assert torch.equal(x.view(torch.uint8), y.view(torch.uint8)), dtype
+transport.close()
+print("right")
+"""
+
+
+@CUDA
+def test_a_gpu_sends_to_itself(tmp_path) -> None:
+    assert "right" in right(1, ITSELF.replace("PORT", str(free_port())), tmp_path)
+
+
+@CUDA
+def test_processes_that_share_a_gpu(tmp_path) -> None:
+    """What they exchange goes through main memory, and nothing else does."""
+    parts = [STAY.replace("assert (p.uploads, p.downloads, p.device_host) == STAYS, p", ""), DTYPES, LESS, VALUES]
+    program = "import os; os.environ['LOCAL_RANK'] = '0'; np.config.device = 'cuda'\n" + "\n".join(parts)
+    assert right(2, program, tmp_path, **SMALL).count("right") == len(parts)
+
+
+@pytest.mark.skipif(GPUS < 2, reason="torch.cuda.device_count() is less than 2")
+def test_processes_with_a_gpu_each(tmp_path) -> None:
+    parts = [STAY.replace("STAYS", "(0, 0, {})"), DTYPES, LESS, VALUES]
+    program = "import os; os.environ['LOCAL_RANK'] = str(rank); np.config.device = 'cuda'\n" + "\n".join(parts)
+    assert right(2, program, tmp_path, **SMALL).count("right") == len(parts)

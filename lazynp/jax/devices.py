@@ -115,10 +115,11 @@ def platform_of(name: str) -> str:
 
 
 class Accelerator(Device):
-    """The device that `config.device` names."""
+    """The device that `config.device` names; of several processes each has one."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(0, int(name.partition(":")[2] or 0))
+    def __init__(self, name: str, process: int) -> None:
+        super().__init__(process, int(name.partition(":")[2] or 0))
+        self.id = process if group.size() > 1 else self.id
         self.platform = platform_of(name)
         self.device_kind = device_of(name).kind
         self.client = Client(self.platform)
@@ -165,13 +166,13 @@ def planned() -> int:
 def accelerator() -> str | None:
     """What `config.device` names, where that is not the host. Programs for several devices are for several of the
     host's."""
-    return None if config.device == "cpu" or planned() > 1 or group.size() > 1 else config.device
+    return None if config.device == "cpu" or planned() > 1 else config.device
 
 
 def own() -> tuple[Device, ...]:
     """The devices of this process on which arrays are made, if nobody says on which."""
     named = accelerator()
-    return hosts() if named is None else (accelerated(named),)
+    return hosts() if named is None else (accelerated(named, group.rank()),)
 
 
 @functools.cache
@@ -192,19 +193,21 @@ def everything() -> tuple[Device, ...]:
 @functools.cache
 def of_all(mine: tuple[Device, ...]) -> tuple[Device, ...]:
     """The same, from those of this process."""
-    counts = group.group().all_gather(np.array([len(mine)]), "the number of devices")
-    return tuple(
-        [
-            d
-            for process, count in enumerate(counts)
-            for d in (mine if process == group.rank() else [Device(process, i) for i in range(int(count[0]))])
-        ]
-    )
+    counts = group.group().all_gather(np.array([len(mine)]), f"the number of devices of {mine[0].platform}")
+    named, found = accelerator(), list[Device]()
+    for process, count in enumerate(counts):
+        if process == group.rank():
+            found += mine
+        elif named is not None:
+            found.append(accelerated(named, process))
+        else:
+            found += [Device(process, i) for i in range(int(count[0]))]
+    return tuple(found)
 
 
 def settled() -> bool:
     """Whether somebody has asked for the devices."""
-    return hosts.cache_info().currsize > 0
+    return hosts.cache_info().currsize > 0 or accelerated.cache_info().currsize > 0
 
 
 def several() -> bool:

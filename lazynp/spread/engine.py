@@ -297,6 +297,7 @@ def run_stage(
         elif axis is not None:
             memory = main_memory if type(value) is np.ndarray else state.memory_of(value)
             buffers.append(memory.value(memory.rows(value, at(axis, *needs[rank])), value.dtype))
+            mine = False  # what is made in its place would keep all of it
         else:
             buffers.append(value)
         kills.append(mine)

@@ -132,3 +132,48 @@ def test_one_process_alone() -> None:
         assert done.returncode == 0, done.stderr[-2000:]
         printed.append(done.stdout.splitlines())
     assert printed[1] == printed[0]
+
+
+ON_DEVICES = """
+import sys
+import numpy as np
+import lazynp.jax as jax, lazynp.jax.numpy as jnp
+from lazynp.jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from lazynp.runtime.profile import profile
+jax.distributed.initialize("127.0.0.1:" + sys.argv[1], 2, int(sys.argv[2]))
+here = jax.process_index()
+assert [(d.id, d.platform, d.process_index) for d in jax.devices()] == [(0, "torch", 0), (1, "torch", 1)]
+assert jax.local_devices() == [jax.devices()[here]] and jax.default_backend() == "torch"
+try:
+    jax.config.update("jax_num_cpu_devices", 2)
+except RuntimeError:
+    pass
+else:
+    raise AssertionError
+rows = NamedSharding(Mesh(np.array(jax.devices()), ("rows",)), P("rows"))
+whole = np.random.default_rng(0).standard_normal((600, 8)).astype("float32")
+x = jax.make_array_from_process_local_data(rows, whole[300 * here : 300 * (here + 1)])
+f = lambda np, x: np.sin(x - x.mean(0)) @ np.ones((8, 3), "float32")
+before = profile.device_segments["torch"] + profile.device_kernels
+for y in (f(jnp, x), jax.jit(lambda x: f(jnp, x))(x)):
+    (part,) = y.addressable_shards
+    assert part.device == jax.local_devices()[0]
+    assert np.allclose(part.data, f(np, whole)[part.index], rtol=1e-4, atol=1e-5)
+assert profile.device_segments["torch"] + profile.device_kernels > before + 1, profile.snapshot()
+print("[]")
+"""
+
+
+def test_processes_compute_on_the_device_that_is_set() -> None:
+    port, environment = str(free_port()), os.environ | {"LAZYNP_DEVICE": "torch", "LAZYNP_MODE": "graph"}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", ON_DEVICES, port, rank],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in "01"
+    ]
+    assert results(started) == [[], []]

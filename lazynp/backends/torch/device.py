@@ -52,6 +52,8 @@ class Device:
                 raise RuntimeError(f"device {name!r}: torch.cuda.is_available() is False")
             if (self.torch.index or 0) >= torch.cuda.device_count():
                 raise RuntimeError(f"device {name!r}: torch.cuda.device_count() is {torch.cuda.device_count()}")
+            if self.torch.index and name == "cuda":
+                torch.cuda.set_device(self.torch)  # for who names none
         self.hot = Hot(name, self.torch.type == "cuda")
         self.scalar: Callable[[bytes, str], Tensor] = functools.lru_cache(SCALARS_KEPT)(self._scalar)
         FMA["wanted"] = False  # it gives NumPy's last bit on the CPU, and is an operator of its own
@@ -308,8 +310,7 @@ class Device:
 def mine() -> str:
     """The GPU of this process: of several that a launcher has started on this machine, each has the next one."""
     number = int(os.environ.get("LOCAL_RANK", "0")) if int(os.environ.get("WORLD_SIZE", "1")) > 1 else 0
-    count = torch.cuda.device_count()
-    return f"cuda:{number % count}" if number and count else "cuda"
+    return f"cuda:{number % max(1, torch.cuda.device_count())}"
 
 
 @functools.cache

@@ -78,8 +78,8 @@ class Transport:
 
     def place_of(self, device: Any) -> str:
         """What no other device is called, of any machine; in main memory every process has one."""
-        if device.torch.type == "cuda":
-            return str(torch.cuda.get_device_properties(device.torch).uuid)
+        if device.torch.type == "cuda":  # NCCL_HOSTID: what NCCL takes for the machine's name
+            return f"{os.environ.get('NCCL_HOSTID', '')} {torch.cuda.get_device_properties(device.torch).uuid}"
         return f"{socket.gethostname()} {os.getpid()}"
 
     def link(self, device: Any, timeout: float) -> tuple[Link | None, str]:
@@ -95,8 +95,9 @@ class Transport:
             self.open = False
             for link in self.links if broken else ():
                 link.abort()
-            if self.made:
-                dist.destroy_process_group()
+            with contextlib.suppress(*[RuntimeError] * broken):
+                if self.made:
+                    dist.destroy_process_group()
 
 
 class Link:
@@ -108,7 +109,7 @@ class Link:
     """
 
     def __init__(self, transport: Transport, device: torch.device, timeout: float) -> None:
-        self.transport, self.device, self.queues = transport, device, device.type == "cuda"
+        self.transport, self.queues = transport, device.type == "cuda"
         # NCCL's own watch would end the process: it is to come after ours.
         limit = timedelta(seconds=2 * timeout + 60 if self.queues else timeout)
         self.group: Any = dist.new_group(backend="nccl" if self.queues else "gloo", timeout=limit)
@@ -140,7 +141,7 @@ class Link:
         """Have what is under way given up."""
         if self.queues:
             with contextlib.suppress(RuntimeError):
-                self.group._get_backend(self.device).abort()
+                self.group.abort()
 
 
 class Queued:
