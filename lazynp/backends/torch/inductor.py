@@ -56,6 +56,18 @@ def for_these(body: Callable[..., Sequence[Tensor]], like: Sequence[FakeTensor])
 
 
 def for_any(body: Callable[..., Sequence[Tensor]], like: Sequence[FakeTensor]) -> Any:
-    """Code for arguments of any sizes: torch looks at them at each call."""
-    compiled = torch.compile(graph_of(body, like, None), dynamic=True, options=OPTIONS)
-    return lambda tensors: compiled(*tensors)
+    """Code for arguments of any sizes: torch looks at them at each call.
+
+    It refuses while anything is traced, in whatever thread; then the operations run as they are."""
+    plain = graph_of(body, like, None).forward
+    compiled = torch.compile(plain, dynamic=True, options=OPTIONS)
+
+    def call(tensors: Sequence[Tensor]) -> Any:
+        try:
+            return compiled(*tensors)
+        except RuntimeError as error:
+            if "symbolically trace" not in str(error):
+                raise
+            return plain(*tensors)
+
+    return call

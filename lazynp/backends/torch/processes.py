@@ -114,7 +114,7 @@ class Link:
         limit = timedelta(seconds=2 * timeout + 60 if self.queues else timeout)
         self.group: Any = dist.new_group(backend="nccl" if self.queues else "gloo", timeout=limit)
         if self.queues:  # the first time all have to take part
-            torch.cuda.set_device(device)
+            torch.cuda.set_device(device.index or 0)
             works = dist.all_reduce(torch.zeros(1, device=device), group=self.group, async_op=True)
             Queued([works], transport).wait(timedelta(seconds=timeout))
 
