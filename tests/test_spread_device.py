@@ -165,7 +165,7 @@ limit = datetime.timedelta(seconds=10)
 for dtype in (torch.float64, torch.complex64, torch.bool, torch.uint16):
     x = (torch.arange(4096, device="cuda") % 2).to(dtype)
     y = torch.zeros_like(x.view(torch.uint8)).view(dtype)
-    for _, work in link.begin({0: [x[:1000], x[1000:]]}, {0: [y[:1000], y[1000:]]}):
+    for _, work in link.begin(link.operations({0: [x[:1000], x[1000:]]}, {0: [y[:1000], y[1000:]]})):
         work.wait(limit)
     assert torch.equal(x.view(torch.uint8), y.view(torch.uint8)), dtype
 transport.close()

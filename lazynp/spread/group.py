@@ -149,8 +149,9 @@ class Group:
         """Send and receive tensors, all senders having said that they are here. What a device has queued goes on
         without end if the other side does not come: so both sides say that they have begun."""
         peers = list(dict.fromkeys([*beside.receives, *beside.sends]))
+        operations = beside.link.operations(beside.sends, beside.receives)
         try:
-            works = beside.link.begin(beside.sends, beside.receives)
+            works = beside.link.begin(operations)
         except RuntimeError as error:
             self.fail(self.lost(peers[0], what, error))
         if beside.link.queues:

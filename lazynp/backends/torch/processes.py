@@ -118,24 +118,24 @@ class Link:
             works = dist.all_reduce(torch.zeros(1, device=device), group=self.group, async_op=True)
             Queued([works], transport).wait(timedelta(seconds=timeout))
 
-    def begin(self, sends: Mapping[int, Sequence[Tensor]], receives: Mapping[int, Sequence[Tensor]]) -> Any:
-        """Begin to send tensors to others, and to receive tensors into memory that is there; by rank.
-
-        Returns: pairs of a rank and what is to be waited for.
-        """
-        operations = [
-            (q, dist.P2POp(way, x.reshape(-1).view(torch.uint8), q, self.group, tag))
+    def operations(self, sends: Mapping[int, Sequence[Tensor]], receives: Mapping[int, Sequence[Tensor]]) -> list[Any]:
+        """To send contiguous tensors to others, and to receive tensors into memory that is there; by rank."""
+        return [
+            dist.P2POp(way, bytes_of(x), q, self.group, tag)
             for way, messages in ((dist.isend, sends), (dist.irecv, receives))
             for q, tensors in messages.items()
             for tag, x in enumerate(tensors)
             if x.numel()
         ]
+
+    def begin(self, operations: Sequence[Any]) -> list[tuple[int, Any]]:
+        """Begin them all. Pairs of a rank and what is to be waited for."""
         if not operations:
             return []
-        works = dist.batch_isend_irecv([operation for _, operation in operations])
+        works = dist.batch_isend_irecv(list(operations))
         if self.queues:
-            return [(operations[-1][0], Queued(works, self.transport))]
-        return [(q, work) for (q, _), work in zip(operations, works, strict=True)]
+            return [(operations[-1].peer, Queued(works, self.transport))]
+        return [(operation.peer, work) for operation, work in zip(operations, works, strict=True)]
 
     def abort(self) -> None:
         """Have what is under way given up."""
@@ -167,3 +167,8 @@ class Queued:
                 if now > begin + BUSY:
                     time.sleep(BUSY)
             work.wait()
+
+
+def bytes_of(x: Tensor) -> Tensor:
+    """The memory of a contiguous tensor, whatever strides it has along axes of length 1."""
+    return x.as_strided((x.numel(),), (1,)).view(torch.uint8)
