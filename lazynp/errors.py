@@ -92,6 +92,14 @@ def unexpected(aval: Any, text: str) -> UnexpectedTracerError:
     )
 
 
+def closed_over(name: str) -> UnexpectedTracerError:
+    """For a function with a rule of its own that reads a value which is differentiated along, and is no argument."""
+    return UnexpectedTracerError(
+        f"{name} has a rule for derivatives along its arguments, and reads a traced value that is none, but is "
+        "differentiated along. Pass this value as an argument, or see closure_convert."
+    )
+
+
 def left_behind_error(aval: Any) -> UnexpectedTracerError:
     """For a value that a function under differentiation has left behind."""
     return unexpected(aval, "It depends on what grad, vjp, linearize or jvp differentiated a function along.")

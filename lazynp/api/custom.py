@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..doors import FLOAT0, Door, door_of, doors, first_door
-from ..errors import UnexpectedTracerError, bwd_error, check_primal, named
+from ..errors import bwd_error, check_primal, closed_over, named
 from ..graph.function import Function, replay
 from ..graph.node import ABSTRACT, KEPT, Node, leaf
 from ..graph.op import results
@@ -91,10 +91,7 @@ class Rule:
     def check_closed(self, live: Sequence[bool]) -> None:
         """Raise UnexpectedTracerError where a captured value is to be differentiated along: no rule says how."""
         if self.closed and any(live[-self.closed :]):
-            raise UnexpectedTracerError(
-                f"{self.name} has a rule for derivatives along its arguments, and reads a traced value that is none, "
-                "but is differentiated along. Pass this value as an argument, or see closure_convert."
-            )
+            raise closed_over(self.name)
 
 
 def ruled(rule: Rule, fun: Fun, args: Any, kwargs: Any, level: int) -> Any:
@@ -273,7 +270,12 @@ class Custom:
             raise AttributeError(f"No {way.upper()} defined for {kind} function {name_of(self.fun)} using def{way}.")
         level = traced_level(args)
         fun, dynamic = held(self.fun, args, {}, free)
-        return ruled(rule, fun, dynamic, {}, level) if level else self.fun(*args)
+        if level:
+            return ruled(rule, fun, dynamic, {}, level)
+        out = self.fun(*args)
+        if traced_level(out) == KEPT:
+            raise closed_over(name_of(self.fun))
+        return out
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

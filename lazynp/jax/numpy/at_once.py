@@ -18,7 +18,7 @@ from ..devices import state
 from ..dtypes import BOOL, INT32, DType, int_dtype
 
 FLOATING = "fd"
-ORDERED = "bhilqBHILQfd"
+ORDERED = "bhilqBHIQfd"
 total: Any = np.add.reduce  # its stub does not know that all of its arguments may be positional
 clip_ufunc: Any = vars(umath)["clip"]
 multiply, sqrt, absolute = np.multiply, np.sqrt, np.abs

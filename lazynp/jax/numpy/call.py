@@ -27,7 +27,7 @@ from ..dtypes import INT32, KIND_OF, DType, float_dtype, inexact, promotion, x64
 Host = Callable[..., Any]
 Impl = Callable[..., Any]
 COMMON, NUMERIC, INEXACT = "common", "numeric", "inexact"
-FLOATS, INTS = "fde", "bhilqBHILQ"  # by NumPy's dtype.char
+FLOATS, INTS = "fde", "bhilqBHIQ"  # by NumPy's dtype.char; uint64's, "L", is also that of ml_dtypes' float8_e4m3b11fnuz
 NUMBERS = INTS + FLOATS + "FD"
 ANY = "?" + NUMBERS
 

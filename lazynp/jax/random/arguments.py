@@ -20,8 +20,8 @@ WORDS = {"f": "float", "fc": "float or complex", "i": "int"}
 
 
 def canonical_shape(shape: Any) -> Shape:
-    """A shape as a tuple of Python's ints; an int is a length. Raises JAX's TypeError for what is none, ValueError for
-    negative lengths."""
+    """A shape as a tuple of Python's ints; an int is a length. Raises JAX's TypeError for what is none, and for negative
+    lengths."""
     if isinstance(shape, int):
         shape = (shape,)
     try:
@@ -32,7 +32,7 @@ def canonical_shape(shape: Any) -> Shape:
                 raise shape_error(n.node, shape) from None
         raise TypeError(f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.") from error
     if any(n < 0 for n in out):
-        raise ValueError(f"Shapes must have no negative lengths, got {shape}.")
+        raise TypeError(f"Only non-negative indices are allowed when broadcasting static shapes, but got shape {out}.")
     return out
 
 

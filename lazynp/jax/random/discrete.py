@@ -273,6 +273,7 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = Non
     check_arraylike("multinomial", n, p)
     own = inexact_dtype(n, p)
     size = shape_of(p) if shape is None else canonical_shape(shape)
+    check_shape("multinomial", size, shape_of(p))
     count = broadcast_to(parameter(n, own), shape=size[:-1])
     chances = broadcast_to(parameter(p, own), shape=size)
     found = float_dtype() if dtype is None else requested(dtype)
