@@ -6,9 +6,9 @@ On the device "torch", which is torch's operations in main memory, and on GPUs w
 from __future__ import annotations
 
 import pytest
-from many import free_port, right, run
+from many import ROOT, free_port, right, run
 from patience import PATIENCE
-from test_spread import FUNCTIONS, LESS, LOCAL, SMALL, WHOLE
+from test_spread import FUNCTIONS, LESS, LOCAL, RANDOM, SMALL, WHOLE
 
 torch = pytest.importorskip("torch", reason="torch, whose operations the devices run, is not installed")
 pytest.importorskip("torch.distributed", reason="processes are joined by torch, which is an extra")
@@ -76,6 +76,10 @@ print("right", float(x.sum()))
 """
 
 each = [(e, local) for text, local in ((LOCAL, True), (WHOLE, False)) for e in text.replace("\n", "|").split("|")]
+SEEDS = "range(1170, 1182)"  # among them pieces of one element, with strides
+PROGRAMS = (
+    RANDOM.replace("TESTS", repr(str(ROOT / "tests"))).replace("range(PROGRAMS)", SEEDS).replace("PROGRAMS", "12")
+)
 VALUES = "np.config.small, np.config.spread_size = 20, 100\n" + FUNCTIONS.replace("EXPRESSIONS", repr(each[::2]))
 
 
@@ -124,7 +128,7 @@ print("right")
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_values_that_stay_on_a_device(size: int, tmp_path) -> None:
-    parts = [STAY.replace("STAYS", "(0, 0, {})"), VALUES, *([WAYS, DTYPES, LESS] if size == 2 else [])]
+    parts = [STAY.replace("STAYS", "(0, 0, {})"), VALUES, *([WAYS, DTYPES, LESS] if size == 2 else [PROGRAMS])]
     out = right(size, "\n".join(parts), tmp_path, timeout=PATIENCE, LAZYNP_DEVICE="torch", **SMALL)
     assert out.count("right") == len(parts)
 

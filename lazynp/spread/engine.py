@@ -268,6 +268,8 @@ def run_stage(
     device = current()
     if device is not None and is_small([seg.shapes[i] for i in stage.nodes], [values[s] for s, _ in stage.slots]):
         device = None
+    if config.spread_check:
+        compare(stage, seg, values)
     moves = Moves(state)
     read: list[Any] = []
     for (s, axis), needs in zip(stage.slots, stage.needs):
@@ -278,8 +280,6 @@ def run_stage(
             value.lie_in(state.memory_of(value))
             value = as_read(value, axis, needs, moves)
         read.append(value)
-    if config.spread_check:
-        compare(stage, seg, values)
     moves.run("an exchange of rows")
     local = stage.local
     buffers: list[Any] = []
