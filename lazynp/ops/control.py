@@ -92,18 +92,35 @@ def tangents_of(f: Function, moved: Sequence[bool]) -> tuple[list[Node | None], 
 
 
 def own_copy(f: Function) -> Function:
-    """The body to be differentiated: another graph, where it holds rules that users wrote, since a rule that has
-    served is marked."""
+    """The body to be differentiated, without its effects: those are the loop's that computes the values alone. It is
+    another graph where it holds rules that users wrote, since a rule that has served is marked, or where it holds loops
+    and branches that have effects."""
     order = toposort(f.outputs, stop=set(f.inputs))
-    if not any([n.op is custom for n in order]):
+    quiet = {n: silent(n.static) for n in order if has_effects(n.static)}
+    if not quiet and not any([n.op is custom for n in order]):
         return f
     found: dict[Node, Node] = {n: placeholder(n) for n in f.inputs}
     for n in order:
         if n.op is not None and n not in found:
-            found[n] = make(n.op, tuple([found.get(i, i) for i in n.inputs]), n.static, n.moving)
+            found[n] = make(n.op, tuple([found.get(i, i) for i in n.inputs]), quiet.get(n, n.static), n.moving)
             if n in used:
                 used.add(found[n])
     return Function([found[n] for n in f.inputs], [found.get(n, n) for n in f.outputs])
+
+
+def has_effects(value: Any) -> bool:
+    """Whether a parameter is, or has in it, a body that has effects."""
+    return bool(value.effects) if type(value) is Function else type(value) is tuple and any(map(has_effects, value))
+
+
+def silent(value: Any) -> Any:
+    """A parameter, with bodies that have no effects."""
+    if type(value) is tuple:
+        return tuple([silent(v) for v in value])
+    if not has_effects(value):
+        return value
+    body = own_copy(value)
+    return rewritten(body.inputs, body.outputs)
 
 
 def settled(state: list[bool], step: Callable[[list[bool]], list[bool]]) -> list[bool]:

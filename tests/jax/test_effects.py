@@ -251,6 +251,17 @@ def constant_of(j: Any) -> float:
         return float(j.numpy.sum(j.numpy.ones(3)))
 
 
+def of_steps(j: Any, x: Any) -> Any:
+    """A loop in a loop of branches that print."""
+    step = lambda c, _: (branching(j, c) * x, None)
+    return j.lax.scan(lambda c, _: (j.lax.scan(step, c, None, length=2)[0], None), x, None, length=2)[0]
+
+
+PRINTS["under the derivative of loops"] = lambda j, seen: [
+    j.grad(lambda x: of_steps(j, x))(2.0),
+    j.jit(j.grad(lambda x: of_steps(j, x)))(-0.5),
+    j.jvp(lambda x: of_steps(j, x), (2.0,), (1.0,)),
+]
 TABLES = {"print": PRINTS, "callback": CALLBACKS, "config": CONFIG}
 CASES = [pytest.param(check, id=f"{t}-{name}") for t, table in TABLES.items() for name, check in table.items()]
 
