@@ -20,8 +20,8 @@ WORDS = {"f": "float", "fc": "float or complex", "i": "int"}
 
 
 def canonical_shape(shape: Any) -> Shape:
-    """A shape as a tuple of Python's ints; an int is a length. Raises JAX's TypeError for what is none, and for negative
-    lengths."""
+    """A shape as a tuple of Python's ints; an int is a length. Raises JAX's TypeError for what is none, and where a
+    length is negative."""
     if isinstance(shape, int):
         shape = (shape,)
     try:
