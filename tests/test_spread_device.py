@@ -182,16 +182,31 @@ def test_a_gpu_sends_to_itself(tmp_path) -> None:
     assert "right" in right(1, ITSELF.replace("PORT", str(free_port())), tmp_path)
 
 
+def on_gpus(start: str, stays: bool, folder) -> None:
+    """The programs on two processes; `stays`: nothing of a stencil goes through main memory."""
+    stay = STAY if stays else STAY.replace("assert (p.uploads, p.downloads, p.device_host) == STAYS, p", "")
+    parts = [
+        f"import os\n{start}\nnp.config.device = 'cuda'",
+        stay.replace("STAYS", "(0, 0, {})"),
+        DTYPES,
+        LESS,
+        VALUES,
+    ]
+    assert right(2, "\n".join(parts), folder, **SMALL).count("right") == len(parts) - 1
+
+
 @CUDA
 def test_processes_that_share_a_gpu(tmp_path) -> None:
-    """What they exchange goes through main memory, and nothing else does."""
-    parts = [STAY.replace("assert (p.uploads, p.downloads, p.device_host) == STAYS, p", ""), DTYPES, LESS, VALUES]
-    program = "import os; os.environ['LOCAL_RANK'] = '0'; np.config.device = 'cuda'\n" + "\n".join(parts)
-    assert right(2, program, tmp_path, **SMALL).count("right") == len(parts)
+    on_gpus("os.environ['LOCAL_RANK'] = '0'", False, tmp_path)
+
+
+@CUDA
+def test_processes_that_share_a_gpu_and_take_it_for_two(tmp_path) -> None:
+    """NCCL refuses that, unless both say that they are on machines of their own; then it sends by sockets."""
+    names = {"LOCAL_RANK": "'0'", "NCCL_HOSTID": "str(rank)", "NCCL_SOCKET_IFNAME": "'lo'"}
+    on_gpus("\n".join([f"os.environ['{name}'] = {value}" for name, value in names.items()]), True, tmp_path)
 
 
 @pytest.mark.skipif(GPUS < 2, reason="torch.cuda.device_count() is less than 2")
 def test_processes_with_a_gpu_each(tmp_path) -> None:
-    parts = [STAY.replace("STAYS", "(0, 0, {})"), DTYPES, LESS, VALUES]
-    program = "import os; os.environ['LOCAL_RANK'] = str(rank); np.config.device = 'cuda'\n" + "\n".join(parts)
-    assert right(2, program, tmp_path, **SMALL).count("right") == len(parts)
+    on_gpus("os.environ['LOCAL_RANK'] = str(rank)", True, tmp_path)
