@@ -275,6 +275,32 @@ def test_quotients_are_exact(client, dtype):
         assert not bad.any(), (name, bad.sum(), a[i], b[i], out[i], want[i])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"])
+def test_quotients_by_one_divisor_are_exact(client, dtype):
+    names = ("floor_divide", "remainder", "fmod")
+    body = tuple([Instr(n, (0, 1), (dtype, dtype), dtype) for n in names])
+    spec = KernelSpec((dtype,), (dtype,), body, (2, 3, 4), 1)
+    bounds = np.iinfo(dtype)
+    rng = np.random.default_rng(3)
+    divisors = [1, 2, 3, 7, 10, bounds.max, bounds.max // 2, bounds.max // 2 + 1, 0]
+    divisors += rng.integers(1, bounds.max, 20, dtype, endpoint=True).tolist()
+    divisors += [-1, -2, -3, -10, bounds.min, bounds.min + 1] if bounds.min else []
+    run = None
+    for divisor in np.array(divisors, dtype):
+        with np.errstate(all="ignore"):
+            multiples = divisor * rng.integers(bounds.min, bounds.max, 300, dtype, endpoint=True)
+            least = divisor * np.arange(300).astype(dtype)
+            near = [m + np.array(k).astype(dtype) for m in (multiples, least) for k in (-1, 0, 1)]
+        a = np.concatenate([*near, np.array([bounds.min, bounds.max, bounds.min + 1, bounds.max - 1], dtype)])
+        outs = [np.zeros(a.shape, dtype) for _ in names]
+        run = run or compiled_for(client, spec, geometry_of(a.shape, [a, *outs]))
+        assert run([a], (divisor,), outs)
+        for name, out in zip(names, outs):
+            with np.errstate(all="ignore"):
+                want = getattr(np, name)(a, divisor)
+            np.testing.assert_array_equal(out, want, f"{name} by {divisor}")
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_every_complex_ufunc(client, dtype):
     spec, names = all_ops(dtype)

@@ -278,6 +278,8 @@ def test_docstrings_are_added_once():
         umath.add_docstring(f, "something else")
     with pytest.raises(TypeError):
         umath.add_docstring(f, 3)
-    for given in ((2, "text"), (np.add, 3)):
+    add_to_ufunc = getattr(umath, "_add_newdoc_ufunc", None)
+    assert (add_to_ufunc is None) == (not hasattr(numpy._core.umath, "_add_newdoc_ufunc"))  # NumPy 2.5 has none
+    for given in ((2, "text"), (np.add, 3)) if add_to_ufunc is not None else ():
         with pytest.raises(TypeError):
-            umath._add_newdoc_ufunc(*given)
+            add_to_ufunc(*given)

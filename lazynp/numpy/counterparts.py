@@ -94,7 +94,6 @@ OURS: dict[str, Any] = {
     "empty": creation.empty,
     "arange": creation.arange,
     "empty_like": creation.empty_like,
-    "from_dlpack": creation.from_dlpack,
     "_array_converter": array_converter,
     "_ArrayFunctionDispatcher": dispatch.Dispatcher,
     "_reconstruct": reconstruct,
@@ -167,6 +166,7 @@ class Builtin(FunctionBase):
 
 tell(builtin=Builtin)
 OURS["_get_castingimpl"] = casting_implementation
+OURS["from_dlpack"] = Builtin(creation.from_dlpack)
 for _name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros", "empty", "arange"):
     OURS[_name] = creation.PUBLIC[_name] = Builtin(OURS[_name])
     OURS[_name].whole, OURS[_name].most = getattr(numpy, _name), MOST

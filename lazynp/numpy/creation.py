@@ -377,9 +377,10 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
     """See `numpy.from_dlpack`. The method of a subclass is asked in its own way: it may know the old protocol alone."""
-    asked = isinstance(x, Handle) and type(x).__dlpack__ is not ndarray.__dlpack__  # type: ignore[attr-defined]
-    ours: list[Any] = [x] if asked else []
-    return wrap_result(numpy.from_dlpack(x if asked else to_host(x, ours), device=device, copy=copy), ours)
+    if isinstance(x, Handle) and type(x).__dlpack__ is not ndarray.__dlpack__:  # type: ignore[attr-defined]
+        return borrow(numpy.from_dlpack(x, device=device, copy=copy))
+    ours: list[Any] = []
+    return wrap_result(numpy.from_dlpack(to_host(x, ours), device=device, copy=copy), ours)
 
 
 def empty_like(
