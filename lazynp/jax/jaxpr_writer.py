@@ -328,7 +328,7 @@ def jaxpr_of(
     outputs = [writer.atom(n) for n in function.outputs]
     source = None if gone else (function, constants)
     first = len(outputs) - refs
-    eqns = with_references(writer.eqns, arguments[:refs], outputs[first:])
+    eqns = with_references(writer.eqns, arguments[:refs], outputs[:first], outputs[first:])
     done = NO_EFFECTS.union(*[e.effects for e in eqns])
     effects = frozenset([e for e in done if not isinstance(e, RefEffect) or e.ref in arguments])
     return Jaxpr(variables, arguments, outputs[:first], eqns, effects, source=source), constants

@@ -254,6 +254,7 @@ def swap(ref: Any, idx: Any, value: Any) -> Array:
     whole = read(ref)
     before = whole if is_whole(idx) else whole[checked(idx, whole.shape)]
     value = jnp.asarray(value)
+    value = strong(value) if as_node(value).trace else value
     check_shape("swap", ref, before, value)
     if value.dtype != whole.dtype:
         raise ValueError(f"Invalid dtype for `swap`. Ref dtype: {whole.dtype}. Value dtype: {value.dtype}.")

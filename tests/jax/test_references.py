@@ -353,7 +353,35 @@ def overwriting(j: Any, r: Any) -> Any:
     return before, between, r[...]
 
 
+def in_loops(j: Any, r: Any) -> Any:
+    def step(c: Any, x: Any) -> Any:
+        r[0] = r[1] * x
+        return c + 1, r[0, 1]
+
+    out = j.lax.scan(step, 0, j.numpy.arange(3.0))
+    j.lax.fori_loop(0, 2, lambda i, _: r.__setitem__(2, r[2] * 2.0), None)
+    return out, j.lax.while_loop(lambda c: c < 3, lambda c: (r.__setitem__((c, 0), r[c, 1]), c + 1)[1], 0)
+
+
+def in_branches(j: Any, r: Any) -> Any:
+    def double() -> Any:
+        r[2] = r[2] * 2.0
+        return r[0, 0]
+
+    deep = lambda: j.lax.fori_loop(0, 2, lambda _, c: double(), r[1, 1])
+    j.lax.cond(r[0, 0] > 0, lambda: None, lambda: r.__setitem__((0, 0), 5.0))
+    return j.lax.cond(r[0, 1] > 0, double, lambda: r[0, 0]), j.lax.cond(r[0, 2] > 0, deep, lambda: r[1, 0])
+
+
+def in_calls(j: Any, r: Any) -> Any:
+    j.jit(lambda a: a.__setitem__(0, a[1]))(r)
+    return j.jit(lambda: r[0] + 1.0)()
+
+
 EQUATIONS: dict[str, Any] = {
+    "loops": in_loops,
+    "branches": in_branches,
+    "calls": in_calls,
     "read": lambda j, r: (r[...], r[1:, 2], r[..., 1], r[-1], r[:2]),
     "write": lambda j, r: r.__setitem__((1, 2), 1.0),
     "read and write": overwriting,
