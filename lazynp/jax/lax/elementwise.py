@@ -20,6 +20,7 @@ from ..dtypes import KIND_OF
 from ..extrema import maximum, minimum
 from ..powers import power_node
 from ..shown_primitives import one_equation
+from ..whole_numbers import is_int, is_known_divisor
 from .call import argument, arguments, check_kinds, dtype_of, nary, public, spread, weak_if_all, widened
 
 NUMBER, INEXACT, BITS, ANY, REAL = "ifc", "fc", "ib", "ifcb", "ifb"
@@ -30,10 +31,6 @@ class RoundingMethod(enum.IntEnum):
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
-
-
-def is_int(x: Node) -> bool:
-    return bool(x.dtype.kind in "iu")
 
 
 def safe_divisor(x: Node, y: Node) -> tuple[Node, Node]:
@@ -50,6 +47,8 @@ def div(x: Node, y: Node) -> Node:
     """Of integers rounded toward zero; x / 0 has all bits set."""
     if not is_int(x):
         return e.divide(x, y)
+    if is_known_divisor(y):
+        return e.floor_divide(e.subtract(x, e.fmod(x, y)), y)
     zero, safe = safe_divisor(x, y)
     out = e.floor_divide(e.subtract(x, e.fmod(x, safe)), safe)
     return where(zero, scalar(-1 if x.dtype.kind == "i" else np.iinfo(x.dtype).max, x), out)
@@ -58,6 +57,8 @@ def div(x: Node, y: Node) -> Node:
 def rem(x: Node, y: Node) -> Node:
     """With the sign of x; of integers x where y is zero."""
     if not is_int(x):
+        return e.fmod(x, y)
+    if is_known_divisor(y):
         return e.fmod(x, y)
     zero, safe = safe_divisor(x, y)
     out = e.fmod(x, safe)

@@ -19,13 +19,10 @@ from ..at_once import AS_STORED
 from ..dtypes import INT32, KIND_OF, float_dtype
 from ..powers import power_node
 from ..shown_primitives import one_equation
+from ..whole_numbers import is_int, is_known_divisor
 
 BOOL = np.dtype(bool)
 LN2 = float(np.log(2.0))
-
-
-def is_int(x: Node) -> bool:
-    return x.dtype.kind in "iu"
 
 
 def constant(value: Any) -> Callable[[Node], Node]:
@@ -65,6 +62,8 @@ def floor_divide(x: Node, y: Node) -> Node:
     unsigned."""
     if not is_int(x):
         return float_divmod(x, y)[0]
+    if is_known_divisor(y):
+        return e.floor_divide(x, y)
     zero = e.equal(y, scalar(0, y))
     quotient = e.floor_divide(x, where(zero, scalar(1, y), y))
     if x.dtype.kind == "u":
@@ -110,6 +109,8 @@ def remainder_of(op: Any) -> Callable[[Node, Node], Node]:
     def remainder(x: Node, y: Node) -> Node:
         if not is_int(x):
             return float_divmod(x, y)[1] if op is e.remainder else op(x, y)
+        if is_known_divisor(y):
+            return op(x, y)
         zero = e.equal(y, scalar(0, y))
         return where(zero, scalar(0, x), op(x, where(zero, scalar(1, y), y)))
 
