@@ -108,7 +108,7 @@ def check_scalar(run: Run) -> Node:
     """The node of a result that has to be one number."""
     text = "Gradient only defined for scalar-output functions. Output"
     if not run.out_structure.is_leaf():
-        raise TypeError(f"{text} was {unflatten(run.out_structure, run.outs)}.")
+        raise TypeError(f"{text} was {unflatten(run.out_structure, wrap_all(run.door, run.outs))}.")
     if run.outs[0].shape != ():
         raise TypeError(f"{text} had shape: {run.outs[0].shape}.")
     return run.outs[0]

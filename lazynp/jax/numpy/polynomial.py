@@ -184,7 +184,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     if x.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     if strip_zeros:
-        values = value_of(x, "jnp.roots strips zeros, which needs values: use strip_zeros=False under a trace.")
+        values = value_of(x, "The jnp.roots() function strips zeros, which needs values: pass strip_zeros=False.")
         nonzero = np.nonzero(values)[0]
         return companion_roots(x[int(nonzero[0]) if len(nonzero) else x.size :])
     some: Any = x != 0

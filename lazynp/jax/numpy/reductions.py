@@ -523,7 +523,8 @@ def cumulative_array_api(name: str, ufunc: str, unit: int) -> Callable[..., Any]
             if axis is None:
                 if node.ndim > 1:
                     raise ValueError(
-                        f"The input array has rank {node.ndim}, however axis was not set to an explicit value."
+                        f"The input array has rank {node.ndim}, however axis was not set to an explicit value. "
+                        "The axis argument is only optional for one-dimensional arrays."
                     )
                 axis = 0
             at = axis_of(axis, node.ndim)

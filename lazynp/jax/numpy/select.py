@@ -51,7 +51,8 @@ def value_of(x: Any, context: str) -> Any:
 
 
 def size_needed(name: str) -> str:
-    return f"The size argument of jnp.{name} must be statically specified: the shape of the result depends on values."
+    """What an error says of a result whose shape depends on values."""
+    return f"The size argument of jnp.{name} must be statically specified to use jnp.{name} within JAX transformations."
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:

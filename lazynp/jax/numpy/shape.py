@@ -417,7 +417,7 @@ def repeat(
         index = wrap_value(places.astype(np.int32))
         return apply(lambda x, i: take(x, i, at, "clip"), as_node(a), index.node)
     if total_repeat_length is None:
-        text = "When jit-compiling jnp.repeat, the total number of repeats must be static: give total_repeat_length."
+        text = "When jit-compiling jnp.repeat, the total number of repeats must be static: pass `total_repeat_length`."
         raise concretization_error(repeats.node, text)
     return repeat_traced(a, repeats, at, n, total_repeat_length)
 

@@ -304,7 +304,7 @@ def bincount(
     least = static_int(minlength)
     if length is None:
         if is_traced(v):
-            raise concretization_error(v.node, "Give jnp.bincount `length=` where x is traced.")
+            raise concretization_error(v.node, "It is argument 'x' of jnp.bincount: pass a static `length` argument.")
         length = max(least, int(v._value().max()) + 1 if v.size else 0)
     else:
         length = static_int(length)
@@ -384,7 +384,9 @@ def histogramdd(
         raise ValueError("should be a bin for each dimension.")
     spans = [None] * rank if range is None else list(range)
     if len(spans) != rank:
-        raise ValueError("range argument must have one entry per dimension")
+        raise ValueError(
+            f"For sample.shape={(n, rank)}, range must be a sequence of {rank} pairs or Nones; got {range=}"
+        )
     edges = [histogram_bin_edges(x[:, i], per_axis[i], spans[i], weights) for i in builtin_range(rank)]
     flat: Any = zeros(n, int_dtype())
     inside: Any = ones(n, np.bool_)

@@ -277,6 +277,15 @@ def check_words(node: Node, impl: PRNGImpl) -> None:
         raise TypeError(f"{start}key_data.dtype = uint32; got dtype={node.dtype}")
 
 
+def check_described(words: Any) -> None:
+    """Raise JAX's TypeError for what is no array."""
+    if not all([hasattr(words, a) for a in ("ndim", "shape", "dtype")]):
+        raise TypeError(
+            "JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and dtype attributes. Got "
+            f"{words}"
+        )
+
+
 def key_node(name: str, key: Any, batched: bool = False) -> tuple[Node, bool]:
     """The node of a key that a function was given, and whether it is raw: words, to be wrapped.
 
@@ -286,6 +295,7 @@ def key_node(name: str, key: Any, batched: bool = False) -> tuple[Node, bool]:
         node, raw = key.node, False
         shape = node.shape
     elif is_arraylike(key):
+        check_described(key)
         node, raw = as_node(key), True
         check_words(node, default_impl())
         shape = node.shape[: node.ndim - len(default_impl().key_shape)]
@@ -471,11 +481,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     Raises: TypeError for another dtype or length of that axis.
     """
     found = resolve(chosen("wrap_key_data", impl, dtype))
-    if not all(hasattr(key_bits_array, a) for a in ("ndim", "shape", "dtype")):
-        raise TypeError(
-            "JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and dtype attributes. Got "
-            f"{key_bits_array}"
-        )
+    check_described(key_bits_array)
     node = as_node(key_bits_array)
     check_words(node, found)
     key_record(found)
