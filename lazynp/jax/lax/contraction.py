@@ -166,11 +166,22 @@ def ragged_dot(
     group_offset: Any = None,
     out_sharding: Any = None,
 ) -> Array:
-    """Rows of lhs (m, k), in consecutive groups of these sizes, times each group's matrix of rhs (g, k, n)."""
+    """Rows of lhs (m, k), in consecutive groups of these sizes, times each group's matrix of rhs (g, k, n).
+
+    Raises: TypeError for other shapes, and for sizes that are no whole numbers.
+    """
     check_precision(precision)
     a, b, sizes = arguments("ragged_dot", lhs, rhs, group_sizes)
     if a.ndim != 2 or b.ndim != 3 or sizes.ndim != 1:
         raise TypeError(f"ragged_dot takes operands of shapes (m, k), (g, k, n) and (g,), got {a.shape}, {b.shape}")
+    if sizes.dtype.kind not in "iu":
+        raise TypeError("ragged_dot_general requires that group_sizes.dtype is subtype of np.integer.")
+    if a.shape[1] != b.shape[1]:
+        raise TypeError(
+            f"dot_general requires contracting dimensions to have the same shape, got {a.shape[1:]} and {b.shape[1:2]}."
+        )
+    if b.shape[0] != sizes.shape[0]:
+        raise TypeError(f"expected rhs group dimension size to be {sizes.shape[0]}, got {b.shape[0]}.")
 
     def run(a: Node, b: Node, sizes: Node) -> Node:
         x, y, out = in_common(a, b, preferred_element_type)

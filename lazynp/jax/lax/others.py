@@ -100,7 +100,9 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Any) -> Array:
         raise ValueError(f"RFFT input must be float32 or float64, got {node.dtype}")
     expected = (*lengths[:-1], lengths[-1] // 2 + 1) if kind == FftType.IRFFT else lengths
     if node.shape[node.ndim - n :] != expected:
-        raise ValueError(f"{kind.name} operand dimensions {node.shape} must match fft_lengths {lengths}")
+        raise ValueError(
+            f"{kind.name} input shape {node.shape} minor dimensions must be equal to fft_lengths {lengths}"
+        )
 
     def run(x: Node) -> Node:
         axes = list(range(x.ndim - n, x.ndim))

@@ -366,10 +366,12 @@ def rev(operand: Any, dimensions: Any) -> Array:
 
 @public
 def tile(operand: Any, reps: Any) -> Array:
-    """The whole, reps[i] times along axis i."""
+    """The whole, reps[i] times along axis i. Raises TypeError for another number of them than of axes."""
     node, counts = argument("tile", operand), sizes_of(reps)
     if len(counts) != node.ndim:
-        raise ValueError(f"reps must have one entry for each axis, got {counts} for shape {node.shape}")
+        raise TypeError(
+            f"reps length must be equal to the ndim of x, got len(reps)={len(counts)} and x.ndim={node.ndim}."
+        )
     return apply(lambda x: joining.tile(x, counts), node)
 
 
@@ -390,7 +392,7 @@ def select_n(which: Any, *cases: Any) -> Array:
     number, *nodes = arguments("select_n", which, *cases)
     if len({n.shape for n in nodes}) > 1:
         raise TypeError(f"select cases must have the same shapes, got [{shapes_of(nodes)}].")
-    check_same_dtypes("select", nodes)
+    check_same_dtypes("select", nodes, "where")
     if number.dtype.kind == "b":
         if len(nodes) > 2:
             raise TypeError(f"select with boolean `which` cannot have > 2 cases, but got {len(nodes)}.")
