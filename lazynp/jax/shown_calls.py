@@ -15,7 +15,6 @@ from ..signatures import Static
 from ..tree import flatten
 from .array import Array, door
 from .jitted_names import STATIC
-from .spreading import state as spreading
 from .stages import PjitFunction
 
 OPERANDS = (Array, bool, int, float, complex, np.ndarray, np.generic)
@@ -49,7 +48,7 @@ class ShownCall:
     def _static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...] | None:
         """The names of the arguments that are static; None for a call that is not shown: nothing is traced, or an
         argument is neither an array nor can be static."""
-        if not stack.shown or spreading.on or len(args) > len(self._names):
+        if not stack.shown or len(args) > len(self._names):
             return None
         static, operands = [], []
         for name, x in [*zip(self._names, args), *kwargs.items()]:

@@ -391,3 +391,12 @@ def test_parameters_are_named_as_in_jax(name: str) -> None:
     assert ours.pretty_print() == theirs.pretty_print()
     found = lazynp.jax.core.eval_jaxpr(ours.jaxpr.replace(eqns=list(ours.eqns)), ours.consts, x)
     np.testing.assert_array_equal(found[0], f(jax)(x))
+
+
+def test_calls_are_shown_when_devices_have_been_used() -> None:
+    jnp = lazynp.jax.numpy
+    show = lazynp.jax.make_jaxpr(lambda x: jnp.where(x > 0, x, 0))
+    before = str(show(jnp.arange(3.0)))
+    lazynp.jax.pmap(lambda x: x * 2)(jnp.ones((1, 3)))
+    assert "name=_where" in before
+    assert str(show(jnp.arange(3.0))) == before
