@@ -490,7 +490,7 @@ def passed_on(plain: Fun, fun: Fun, make: Callable[[Fun, Static], Fun], static: 
 
 
 def unmapped(refs: Sequence[Ref]) -> Exception:
-    """The error for a value that differs between examples, which is written to a reference that all share."""
+    """The error for what is written, for each example, to a reference that all share."""
     return Exception(
         "performing a set/swap operation with vmapped value on an unbatched array reference of type "
         f"{', '.join([str(r.aval) for r in refs])}. Move the array reference to be an argument to the vmapped function?"
@@ -524,18 +524,16 @@ def vmapped(make: Fun) -> Fun:
             def run(refs: list[Ref], values: list[Any]) -> Any:
                 def inner(values: list[Any], *args: Any, **kwargs: Any) -> Any:
                     given, named = filled((args, kwargs), refs)
-                    return threaded(fun, refs)(values, *given, **named)
+                    out, after = threaded(fun, refs)(values, *given, **named)
+                    shared = [r for r, v, w, a in zip(refs, values, after, axes) if a is None and v is not w]
+                    if shared:
+                        raise unmapped(shared)
+                    return out, after
 
                 axes = [*at, *[None] * (len(refs) - len(at))]
-                mapped = make(inner, (axes, *checked), (out_axes, axes), *rest, **options)
-                try:
-                    return mapped(values, *given, **named)
-                except ValueError as error:
-                    if "got axis spec None" in str(error) and None not in flatten(out_axes, lambda x: x is None)[0]:
-                        raise unmapped(refs[len(at) :]) from None
-                    raise
+                return make(inner, (axes, *checked), (out_axes, axes), *rest, **options)(values, *given, **named)
 
-            return passing_on(run, [*own, *first])
+            return passing_on(run, [*own, *[r for r in first if not any([r is o for o in own])]])
 
         return batched
 

@@ -202,8 +202,12 @@ def test_what_is_refused() -> None:
     with pytest.raises(Exception, match="differentiated value"):
         stashed(j, False)
     r = j.new_ref(0.0)
-    with pytest.raises(Exception, match="batched"):
-        j.vmap(lambda x: r.__setitem__(..., x))(ROW)
+    for write in (lambda x: r.__setitem__(..., x), lambda x: r.__setitem__(..., 1.0)):
+        with pytest.raises(Exception, match="unbatched array reference"):
+            j.vmap(write)(ROW)
+    with pytest.raises(Exception, match="unbatched array reference"):
+        j.vmap(lambda x, r: r.__setitem__(..., x), (0, None))(ROW, r)
+    assert j.vmap(lambda x, r: x + r[...], (0, None))(ROW, r).shape == ROW.shape
     left: list[Any] = []
     j.jit(lambda: left.append(j.new_ref(1.0)))()
     with pytest.raises(j.errors.UnexpectedTracerError):
