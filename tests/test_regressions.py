@@ -632,3 +632,24 @@ def test_texts_of_any_length_are_copied_where_the_dtype_is_another_one() -> None
     assert not numpy.shares_memory(lazynp.array(x, copy=None, dtype=kind()), x)
     with pytest.raises(ValueError, match="Unable to avoid copy"):
         lazynp.array(x, copy=False, dtype=kind())
+
+
+@pytest.mark.parametrize("name", ["invert", "sign", "bitwise_count"])
+def test_a_ufunc_at_no_places_refuses_what_it_refuses_elsewhere(name: str) -> None:
+    for places in ([], [0]):
+        raised: list[type] = []
+        for np in (numpy, lazynp):
+            x = np.array([True, False] if name == "sign" else [1.5, 2.5])
+            with lazynp.config(mode="graph"), pytest.raises(TypeError) as info:
+                getattr(np, name).at(x * x if name != "sign" else x | x, np.array(places, int))
+            raised.append(info.type)
+        assert raised[0] is raised[1]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_mean_of_no_halves_is_an_array_of_ours() -> None:
+    with lazynp.config(mode="graph"):
+        for kwargs in ({"axis": 0}, {"keepdims": True}, {"axis": (0, 1), "keepdims": True}):
+            found = lazynp.zeros((0, 2), "float16").mean(**kwargs)
+            assert type(found) is lazynp.ndarray
+            assert (found.dtype, found.shape) == (numpy.float16, numpy.zeros((0, 2)).sum(**kwargs).shape)

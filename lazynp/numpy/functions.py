@@ -37,7 +37,7 @@ from ..runtime.processes import processes
 from ..runtime.recorder import recorder
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign, in_memory_order
-from .array import is_traced, ndarray
+from .array import borrow, is_traced, ndarray
 from .dispatch import Dispatcher
 from .host import PLAIN, at_hand, fresh, part_of, to_host, wrap_result
 from .layout import array_of, order_of_copies, settled
@@ -393,7 +393,9 @@ def first(rule: Function, theirs: Function) -> Function:
     @functools.wraps(theirs)
     def either(*args: Any, **kwargs: Any) -> Any:
         value = rule(*args, **kwargs)
-        return theirs(*args, **kwargs) if value is NotImplemented else value
+        if value is NotImplemented:
+            value = theirs(*args, **kwargs)  # a scalar type, called with an array, gives one of NumPy's
+        return borrow(value) if type(value) is numpy.ndarray else value
 
     either.recorded = True  # type: ignore[attr-defined]
     return either
