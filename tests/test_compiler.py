@@ -24,6 +24,7 @@ from lazynp.backends.compiler import CompilerClient
 from lazynp.backends.kernel import Geometry, Instr, KernelSpec
 from lazynp.backends.support import KIND, compilable, is_compiled
 from lazynp.graph.op import MAP, REDUCE, registry
+from lazynp.runtime import kernels
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
@@ -299,6 +300,20 @@ def test_quotients_by_one_divisor_are_exact(client, dtype):
             with np.errstate(all="ignore"):
                 want = getattr(np, name)(a, divisor)
             np.testing.assert_array_equal(out, want, f"{name} by {divisor}")
+
+
+def test_what_numpy_divides_faster_stays_with_the_interpreter():
+    """`x // 3` of whole numbers; not with more to do beside it, nor by an array, nor of floats."""
+
+    def kernel(dtype, numbers, more=0):
+        body = [Instr("floor_divide", (0, 1), (dtype, dtype), dtype)]
+        body += [Instr("add", (0, 1 + n), (dtype, dtype), dtype) for n in range(1, 1 + more)]
+        inputs, scalars = ((dtype,), (dtype,)) if numbers else ((dtype, dtype), ())
+        return kernels.Kernel(KernelSpec(inputs, scalars, tuple(body), (1 + len(body),), 1))
+
+    assert [kernel(d, True).compilable for d in ("int64", "uint8", "float64")] == [False, False, True]
+    assert [kernel("int64", True, more).compilable for more in (3, 4)] == [False, True]
+    assert kernel("int64", False).compilable
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])

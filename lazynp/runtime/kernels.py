@@ -34,6 +34,7 @@ LARGE = 1 << 18  # elements of a kernel that is worth a place in a chain
 HASTE = 1e-6  # of `compile_after`, for a kernel of a jitted function
 LONG = 0.5  # seconds of CPU time of a process whose next run is worth preparing
 WARM, AT_EXIT = 0.01, 16  # seconds that a kernel has cost, and kernels, to compile after the end
+SHORT = 4  # operations of a kernel with a division that NumPy does faster: the rest is worth compiling beyond
 RETRY = 2.0  # seconds until a kernel that could not be handed to the compiler is again
 KERNELS_KEPT = 2048
 kernels: Bounded[KernelSpec, Kernel] = Bounded(KERNELS_KEPT)
@@ -119,6 +120,16 @@ class Form:
         )
 
 
+def of_little_gain(spec: KernelSpec) -> str | None:
+    """Why a kernel stays with the interpreter though it could be compiled: NumPy divides whole numbers by one number
+    with multiplications, at the speed of memory, which code for any divisor does not reach."""
+    numbers = range(len(spec.inputs), len(spec.inputs) + len(spec.scalars))
+    divides = any(
+        [i.op == "floor_divide" and i.dtype.lstrip("u")[:3] == "int" and i.args[1] in numbers for i in spec.body]
+    )
+    return "NumPy is faster: floor_divide by one number" if divides and len(spec.body) <= SHORT else None
+
+
 class Kernel:
     """One spec: its interpreter program and its compiled forms, by how the operands lie."""
 
@@ -128,7 +139,7 @@ class Kernel:
     def __init__(self, spec: KernelSpec) -> None:
         self.spec = spec
         self.interpreted: Program | None = None
-        refused = compilable(spec)
+        refused = compilable(spec) or of_little_gain(spec)
         self.compilable, self.hasten = refused is None, False
         if refused is not None:
             profile.refused[refused] += 1
