@@ -167,6 +167,7 @@ class Builtin(FunctionBase):
 tell(builtin=Builtin)
 OURS["_get_castingimpl"] = casting_implementation
 OURS["from_dlpack"] = Builtin(creation.from_dlpack)
+OURS["from_dlpack"].whole, OURS["from_dlpack"].most = numpy.from_dlpack, MOST
 for _name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros", "empty", "arange"):
     OURS[_name] = creation.PUBLIC[_name] = Builtin(OURS[_name])
     OURS[_name].whole, OURS[_name].most = getattr(numpy, _name), MOST

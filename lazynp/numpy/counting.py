@@ -318,8 +318,11 @@ def at(name: str, a: Any, indices: Any, *values: Any) -> Any:
     base = a._node_()
     region = slice_(base, key=places.view) if places.view != whole(base.shape) else base
     shape = indexing.indexed_shape(region.shape, [i.aval for i in places.arrays], places.axes, places.at)
-    if not all([spreads(n.shape, shape) for n in nodes]) or 0 in shape and not is_traced(a):
-        return NotImplemented  # where there is nothing to do, NumPy looks at the dtypes all the same
+    if not all([spreads(n.shape, shape) for n in nodes]):
+        return NotImplemented
+    if 0 in shape:  # nothing to do, but for dtypes that NumPy refuses
+        getattr(numpy, name).at(numpy.zeros(1, a.dtype), [], *[numpy.zeros(1, n.dtype) for n in strong])
+        return None
     real = a.dtype.kind in "iuf" or name == "add" and a.dtype.kind == "c"
     if name in AT and real and not errors_kept() and same_loop(a.dtype, values[0], nodes[0]):
         new = cast_node(nodes[0], a.dtype)

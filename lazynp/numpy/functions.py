@@ -394,8 +394,10 @@ def first(rule: Function, theirs: Function) -> Function:
     def either(*args: Any, **kwargs: Any) -> Any:
         value = rule(*args, **kwargs)
         if value is NotImplemented:
-            value = theirs(*args, **kwargs)  # a scalar type, called with an array, gives one of NumPy's
-        return borrow(value) if type(value) is numpy.ndarray else value
+            value = theirs(*args, **kwargs)
+        if type(value) is not numpy.ndarray or any([value is x for x in (*args, *kwargs.values())]):
+            return value
+        return borrow(value)  # of a scalar type, called with an array
 
     either.recorded = True  # type: ignore[attr-defined]
     return either
