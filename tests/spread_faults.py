@@ -1,8 +1,9 @@
 """Faults in one of several processes, at random moments: all have to end, with an error that names the rank, in time.
 
     python tests/spread_faults.py 200
+    python tests/spread_faults.py 30 cuda
 
-A fault is a kill, an exception, a stall, an operation more than the others run, or an exit. The program is a stencil,
+The second has the processes compute on one GPU, and exchange by NCCL what lies there. A fault is a kill, an exception, a stall, an operation more than the others run, or an exit. The program is a stencil,
 with sums and products, so that the moment may lie in an exchange of rows, in a reduction, or between them.
 """
 
@@ -21,6 +22,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TIMEOUT = 6.0  # seconds after which a process that does not come is given up
 LATE = 2.0  # seconds, beyond that, in which all have to have ended
+# NCCL refuses a GPU that two processes share, unless they say that they are on machines of their own.
+SHARED = """
+import os
+os.environ |= {"LOCAL_RANK": "0", "NCCL_HOSTID": os.environ["RANK"], "NCCL_SOCKET_IFNAME": "lo"}
+"""
 PROGRAM = """
 import os, random, sys, threading, time
 import numpy as np
@@ -72,14 +78,14 @@ EXPECTED = {
 }
 
 
-def once(kind: str, size: int, rank: int, step: int, seed: int, folder: Path) -> tuple[str, float]:
+def once(kind: str, size: int, rank: int, step: int, seed: int, folder: Path, device: str) -> tuple[str, float]:
     """What came of one fault ("" where all is well), and seconds from it to the end of all processes."""
     when = folder / "when"
     when.unlink(missing_ok=True)
     seconds = random.Random(seed).random() * 0.05
     args = [str(folder / "program.py"), kind, str(rank), str(step), str(seconds)]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "LAZYNP_COMPILE": "0", "LAZYNP_SPREAD_SIZE": "1000"}
-    env |= {"LAZYNP_PEER_TIMEOUT": str(TIMEOUT), "LAZYNP_SMALL": "500"}
+    env |= {"LAZYNP_PEER_TIMEOUT": str(TIMEOUT), "LAZYNP_SMALL": "500", "LAZYNP_DEVICE": device}
     command = [sys.executable, "-m", "lazynp", "--processes", str(size), *args]
     try:
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=150, check=False)
@@ -96,16 +102,16 @@ def once(kind: str, size: int, rank: int, step: int, seed: int, folder: Path) ->
     return "", took
 
 
-def main(count: int) -> int:
+def main(count: int, device: str = "cpu") -> int:
     chance, bad, worst = random.Random(int(os.environ.get("LAZYNP_SEED", "1"))), 0, Counter[str]()
     late: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as name:
-        (Path(name) / "program.py").write_text(PROGRAM)
+        (Path(name) / "program.py").write_text(SHARED * (device == "cuda") + PROGRAM)
         for _ in range(count):
             kind, size = chance.choice(list(EXPECTED)), chance.randint(2, 4)
             rank, step = chance.randrange(size), chance.randrange(3, 70)
-            text, took = once(kind, size, rank, step, chance.randrange(1 << 30), Path(name))
+            text, took = once(kind, size, rank, step, chance.randrange(1 << 30), Path(name), device)
             kinds[kind] += 1
             worst[kind] = max(worst[kind], took)  # type: ignore[call-overload]
             late[kind] += took > LATE + (TIMEOUT if kind == "stall" else 0)
@@ -119,4 +125,4 @@ def main(count: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), *sys.argv[2:]))
