@@ -206,7 +206,7 @@ def value_and_grad(
             value = check_scalar(run)
             check_type("grad", "outputs", holomorphic, True, False, value)
             found = vjp_graph([value], run.leaves, [Node.of_scalar(np.ones((), value.dtype)[()])])
-            grads = all_instantiated(found, run.nodes, weak_cotangents([value], run.leaves, value.weak))
+            grads = all_instantiated(found, run.nodes, weak_cotangents([value], run.leaves), value.weak)
             tape.results += [value, *[g for g in grads if g is not None]]
         out, *leaves = arrays(run.door, [value, *grads], [value, *run.nodes])
         gradient = unflatten(run.structure, leaves)
@@ -236,15 +236,14 @@ def grad(
 
 
 class Linear:
-    """The derivative of a function at a point: a linear graph from `inputs` (placeholders; None for whole numbers) to
-    `outputs` (None: zero). It holds the values that it needs."""
+    """The derivative of a function at a point, `forward` or backward: a linear graph from `inputs` (placeholders; None
+    for whole numbers) to `outputs` (None: zero). It holds the values that it needs."""
 
-    def __init__(self, fun: Fun, primals: Any, door: Door | None, has_aux: bool) -> None:
+    def __init__(self, fun: Fun, primals: Any, door: Door | None, has_aux: bool, forward: bool) -> None:
         with Tape() as tape:
             run = self.run = record(tape, callable_(fun), primals, door, has_aux)
             self.inputs, self.outputs = linearize_graph(run.outs, run.leaves)
-            self.weak_along = [weak_tangents(run.outs, run.leaves, given) for given in (False, True)]
-            self.weak_back = [weak_cotangents(run.outs, run.leaves, given) for given in (False, True)]
+            self.weak = (weak_tangents if forward else weak_cotangents)(run.outs, run.leaves)
             self.sources = [n for n in self.inputs if n is not None]
             inside = dependents([n for n in self.outputs if n is not None], self.sources)
             tape.results += [*run.outs, *[n for node in inside for n in node.inputs]]
@@ -270,7 +269,7 @@ class Linear:
         given = [t for t, n in zip(ts, self.inputs) if n is not None and t is not None]
         found = iter(replay([n for n in self.outputs if n is not None], self.sources, given))
         along = [None if n is None else next(found) for n in self.outputs]
-        along = all_instantiated(along, run.outs, self.weak_along[all([t is None or t.weak for t in ts])])
+        along = all_instantiated(along, run.outs, self.weak, all([t is None or t.weak for t in ts]))
         return unflatten(run.out_structure, arrays(run.door, along, run.outs))
 
     def backward(self, out_ct: Any) -> Any:
@@ -280,7 +279,7 @@ class Linear:
         pairs = [(t, c) for t, c in zip(self.outputs, cts) if t is not None and c is not None]
         found = iter(transpose_graph([t for t, _ in pairs], self.sources, [c for _, c in pairs]))
         whole = [None if n is None else next(found) for n in self.inputs]
-        grads = all_instantiated(whole, run.nodes, self.weak_back[all([c is None or c.weak for c in cts])])
+        grads = all_instantiated(whole, run.nodes, self.weak, all([c is None or c.weak for c in cts]))
         return unflatten(run.structure, arrays(run.door, grads, run.nodes))
 
 
@@ -293,7 +292,7 @@ def vjp(
     The pullback raises ValueError for a cotangent of another structure, shape or dtype than the result's.
     """
     no_reduce_axes(reduce_axes)
-    linear = Linear(fun, primals, door, has_aux)
+    linear = Linear(fun, primals, door, has_aux, False)
 
     def pullback(out_ct: Any, *extra: Any) -> Any:
         if extra:
@@ -311,7 +310,7 @@ def linearize(fun: Fun, *primals: Any, has_aux: bool = False, door: Door | None 
     """`fun(*primals)`, and the function from tangents of the arguments to the derivative along them; aux as third with
     has_aux. That function does not run fun again; it raises TypeError for another structure than the arguments',
     ValueError for other shapes and dtypes."""
-    linear = Linear(fun, primals, door, has_aux)
+    linear = Linear(fun, primals, door, has_aux, True)
     return linear.result(linear.forward, has_aux)
 
 
@@ -338,7 +337,7 @@ def jvp(fun: Fun, primals: Any, tangents: Any, has_aux: bool = False, *, door: D
     with Tape() as tape:
         run = record(tape, fun, tuple(primals), chosen, has_aux)
         found = jvp_graph(run.outs, run.leaves, ts, forward=True)
-        along = all_instantiated(found, run.outs, weak_tangents(run.outs, run.leaves, True))
+        along = all_instantiated(found, run.outs, weak_tangents(run.outs, run.leaves), True)
         tape.results += [*run.outs, *[t for t in along if t is not None]]
     n, both = len(run.outs), arrays(run.door, [*run.outs, *along], [*run.outs, *run.outs])
     out = unflatten(run.out_structure, both[:n]), unflatten(run.out_structure, both[n:])

@@ -19,6 +19,7 @@ from .errors import MissingRuleError
 from .node import Node, numbers
 
 MAP, REDUCE, VIEW, SET, LIBRARY = "map", "reduce", "view", "set", "library"
+THROUGH, DEFINITE, FORWARD, BACKWARD, MIXED, LOOP = "through", "definite", "forward", "backward", "mixed", "loop"
 registry: dict[str, Op] = {}
 Rule = Callable[..., Any]
 
@@ -58,11 +59,17 @@ class Op:
         code: of an elementwise op, what code generators and C modules know: `lazynp.ops.code.Code`.
         loop: `(out, *avals)` -> the dtypes in which an elementwise op reads its operands, where no ufunc says it.
         call: `(xp, **params)` -> `lower` for these parameters, where a look at them each time would cost.
+        weakness: whether its derivatives are of a weak type, where what they come from is, as in JAX. "through": they
+            are; "definite": neither tangents nor cotangents are; "forward": tangents are not, and cotangents are
+            converted to the operand's type; "backward": cotangents are not; "mixed": it takes a weak operand beside
+            another as it is, where other ops convert it first, and its cotangent back; "loop": types are those of the
+            state. Or a function of a node that gives one of these.
     """
 
     __slots__ = (
         *("name", "kind", "static", "moving", "dtype_at", "abstract", "lower", "partials", "jvp", "transpose", "batch"),
         *("vjp", "linear", "hidden", "shorter", "tag", "n_out", "doc", "ufunc", "associative", "code", "loop", "call"),
+        "weakness",
     )
 
     def __init__(
@@ -88,6 +95,7 @@ class Op:
         ufunc: np.ufunc | None = None,
         associative: bool = False,
         code: Any = None,
+        weakness: str | Callable[[Node], str] = THROUGH,
     ) -> None:
         if name in registry:
             raise ValueError(f"op {name!r} exists already")
@@ -96,7 +104,7 @@ class Op:
         self.dtype_at = self.static.index("dtype") if "dtype" in self.static else -1
         self.partials, self.jvp, self.transpose, self.batch = partials, jvp, transpose, batch
         self.vjp, self.linear, self.hidden, self.shorter, self.tag = vjp, linear, hidden, shorter, tag
-        self.ufunc, self.associative, self.code = ufunc, associative, code
+        self.ufunc, self.associative, self.code, self.weakness = ufunc, associative, code, weakness
         self.loop: Rule | None = None
         self.call: Rule | None = None
         registry[name] = self

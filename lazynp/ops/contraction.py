@@ -10,7 +10,7 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op, Rule
+from ..graph.op import LIBRARY, MIXED, Op, Rule
 from .elementwise import add, conjugate, multiply
 from .family import bilinear
 from .promotion import Shape, broadcast, loop_dtypes, numpy_error, resolution_key
@@ -118,6 +118,7 @@ matmul = Op(
     jvp=bilinear_jvp,
     transpose=bilinear(matmul_transpose),
     batch=matmul_batch,
+    weakness=MIXED,
 )
 matmul.call = lambda xp: xp.matmul
 
@@ -163,6 +164,7 @@ def gufunc(name: str, core: Rule, transposed: Rule) -> Op:
         jvp=bilinear_jvp,
         transpose=bilinear(transposed),
         batch=gufunc_batch(core),
+        weakness=MIXED,
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
-from ..graph.op import LIBRARY, MAP, VIEW, Op, make, pick
+from ..graph.op import LIBRARY, LOOP, MAP, VIEW, Op, make, pick
 from ..graph.walk import dependents, toposort
 from .closure import captured, interned, unrecorded, with_leaves
 from .elementwise import where
@@ -401,6 +401,7 @@ scan = Op(
     transpose=scan_transpose,
     batch=scan_batch,
     n_out=0,
+    weakness=LOOP,
 )
 """The last carry, then the stacked results of all steps; `reverse`: the last element first."""
 
@@ -503,6 +504,7 @@ while_ = Op(
     transpose=while_transpose,
     batch=while_batch,
     n_out=0,
+    weakness=LOOP,
 )
 """The state at which the condition is false for the first time."""
 

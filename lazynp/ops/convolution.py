@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op
+from ..graph.op import LIBRARY, MIXED, Op
 from .elementwise import add
 from .family import bilinear
 from .joining import flip
@@ -205,5 +205,6 @@ conv = Op(
     jvp=conv_jvp,
     transpose=bilinear(conv_transpose),
     batch=conv_batch,
+    weakness=MIXED,
 )
 """Images and kernels of one dtype."""

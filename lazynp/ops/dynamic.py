@@ -12,7 +12,7 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op
+from ..graph.op import BACKWARD, LIBRARY, Op
 from .creation import iota
 from .elementwise import add, convert, maximum, minimum
 from .indexing import gather, own_row, scatter
@@ -81,6 +81,7 @@ dynamic_slice = Op(
     transpose=slice_transpose,
     batch=slice_batch,
     linear=True,
+    weakness=BACKWARD,
 )
 """x, and a start for each axis."""
 
@@ -126,5 +127,6 @@ dynamic_update_slice = Op(
     transpose=update_transpose,
     batch=update_batch,
     linear=True,
+    weakness=BACKWARD,
 )
 """x with the slice at a start for each axis replaced by a value of the slice's shape and x's dtype."""

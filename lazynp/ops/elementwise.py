@@ -15,7 +15,7 @@ from numpy._core import umath
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import MAP, VIEW, Op, Rule, registry
+from ..graph.op import BACKWARD, DEFINITE, MAP, THROUGH, VIEW, Op, Rule, registry
 from .code import ALL, BITS, HEAVY, NUMBER, REAL, Code, arithmetic, comparison, rounding
 from .family import (
     bilinear,
@@ -23,6 +23,7 @@ from .family import (
     loop_dtypes,
     map_batch,
     multi_ufunc_op,
+    of_array,
     resolution_key,
     ufunc_op,
 )
@@ -172,6 +173,7 @@ real = Op(
     partials=(lambda g, out, x: real(g) if g.dtype.kind == "c" else g,),
     transpose=lambda ct, x: (make_complex(ct, 0.0) if x.dtype.kind == "c" else ct,),
     code=Code("c", biuf="{0}", c="std::real({0})"),
+    weakness=BACKWARD,
 )
 real.batch = map_batch(real)
 real.loop = own_dtypes
@@ -183,6 +185,7 @@ imag = Op(
     partials=(lambda g, out, x: imag(g),),
     transpose=lambda ct, x: (make_complex(0.0, negative(ct)) if x.dtype.kind == "c" else zeros_of(x),),
     code=Code("c", c="std::imag({0})"),
+    weakness=BACKWARD,
 )
 imag.batch = map_batch(imag)
 imag.loop = own_dtypes
@@ -208,6 +211,7 @@ make_complex = Op(
         imag(negative(ct)) if type(im) is Aval else None,
     ),
     code=Code(f="std::complex<{T}>({0}, {1})"),
+    weakness=BACKWARD,
 )
 make_complex.batch = map_batch(make_complex)
 make_complex.loop = lambda out, re, im: (real_dtype(out),) * 2
@@ -301,11 +305,13 @@ positive.shorter = lambda node, x: x
 square = ufunc_op(
     "square",
     lambda g, out, x: multiply(g, multiply(x, 2)),
+    weakness=of_array,
     code=arithmetic("iufc", iuf="{T}({0} * {0})", c="times({0}, {0})", errors="oi"),
 )
 reciprocal = ufunc_op(
     "reciprocal",
     lambda g, out, x: multiply(negative(g), multiply(out, out)),
+    weakness=of_array,
     code=Code("iufc", f="({T}(1) / {0})", errors="doi", replayed="f", exact=True),
 )
 conjugate = ufunc_op(
@@ -367,6 +373,7 @@ def fabs_x(g: Node, out: Node, x: Node) -> Node:
 absolute = ufunc_op(
     "absolute",
     absolute_x,
+    weakness=lambda n: DEFINITE if is_complex(n.inputs[0]) else THROUGH,
     code=arithmetic(
         ALL,
         b="{0}",

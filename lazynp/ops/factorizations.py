@@ -9,7 +9,7 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op, results
+from ..graph.op import FORWARD, LIBRARY, Op, results
 from .contraction import matmul
 from .creation import eye, tril, triu
 from .elementwise import add, negative, subtract
@@ -144,6 +144,7 @@ cholesky_or_nan = Op(
     lambda xp, a, *, upper: cholesky_values(a, upper),
     static=("upper",),
     jvp=cholesky_jvp,
+    weakness=FORWARD,
 )
 cholesky_or_nan.batch = front_batch(cholesky_or_nan)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, MAP, REDUCE, Op, Rule, registry
+from ..graph.op import DEFINITE, LIBRARY, MAP, REDUCE, THROUGH, Op, Rule, registry
 from .code import Code
 from .promotion import broadcast, loop_dtypes, operand_keys, reduced_dtype, resolution_key
 from .shape import (
@@ -31,6 +31,7 @@ __all__ = [
     "loop_dtypes",
     "map_batch",
     "multi_ufunc_op",
+    "of_array",
     "reduce_op",
     "resolution_key",
     "scan_op",
@@ -88,7 +89,12 @@ def multi_ufunc_op(name: str, *partials: Rule | None, **fields: Any) -> Op:
     return op
 
 
-def reduce_op(name: str, jvp: Rule | None = None, code: Code | None = None) -> Op:
+def of_array(node: Node) -> str:
+    """The weakness of derivatives by rules with a number, of which JAX makes an array where the operand has axes."""
+    return DEFINITE if node.shape else THROUGH
+
+
+def reduce_op(name: str, code: Code | None = None, **fields: Any) -> Op:
     """`ufunc.reduce` over sorted non-negative `axes`; dtype None is NumPy's default."""
     op = Op(
         f"{name}.reduce",
@@ -96,10 +102,10 @@ def reduce_op(name: str, jvp: Rule | None = None, code: Code | None = None) -> O
         reduce_abstract(name),
         reduce_lower(name),
         static=("axes", "keepdims", "dtype"),
-        jvp=jvp,
         ufunc=getattr(np, name),
         associative=registry[name].associative,
         code=code,
+        **fields,
     )
     op.batch = reduce_batch(op)
     return op
@@ -134,7 +140,7 @@ def front_batch(op: Op) -> Rule:
     return batch
 
 
-def scan_op(name: str, jvp: Rule | None = None, transpose: Rule | None = None) -> Op:
+def scan_op(name: str, **fields: Any) -> Op:
     """`ufunc.accumulate` along `axis`."""
     ufunc = getattr(np, name)
 
@@ -150,10 +156,9 @@ def scan_op(name: str, jvp: Rule | None = None, transpose: Rule | None = None) -
         abstract,
         lower,
         static=("axis", "dtype"),
-        jvp=jvp,
-        transpose=transpose,
         ufunc=ufunc,
         associative=registry[name].associative,
+        **fields,
     )
     op.batch = axis_batch(op)
     return op

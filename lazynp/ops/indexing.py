@@ -18,7 +18,7 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op
+from ..graph.op import BACKWARD, LIBRARY, Op
 from .creation import iota
 from .elementwise import add, convert, divide, equal, less, multiply, where
 from .promotion import Shape, broadcast
@@ -144,6 +144,7 @@ gather = Op(
     static=("axes", "at", "bounds"),
     transpose=gather_transpose,
     batch=gather_batch,
+    weakness=BACKWARD,
 )
 gather.jvp = linear_jvp(gather)
 

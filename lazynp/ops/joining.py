@@ -9,7 +9,7 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op
+from ..graph.op import BACKWARD, LIBRARY, Op
 from .elementwise import add, convert, scalar
 from .family import axis_batch, linear_jvp
 from .promotion import Shape, numpy_error
@@ -74,6 +74,7 @@ roll = Op(
     moving=("shifts",),
     batch=roll_batch,
     transpose=lambda ct, x, *, axes, shifts: (roll(ct, axes=axes, shifts=tuple([-s for s in shifts])),),
+    weakness=BACKWARD,
 )
 roll.jvp = linear_jvp(roll)
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.errors import MissingRuleError
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op, Rule, results
+from ..graph.op import BACKWARD, FORWARD, LIBRARY, THROUGH, Op, Rule, results
 from .contraction import matmul
 from .creation import eye, full, tril, triu
 from .elementwise import (
@@ -56,6 +56,7 @@ def matrix_op(
     static: Sequence[str] = (),
     n_out: int = 1,
     jvp: Rule | None = None,
+    weakness: str = THROUGH,
 ) -> Op:
     """`numpy.linalg.<name>` of one stack of matrices. `shapes(m, n, **params)`: those of one matrix's results."""
     function = getattr(np.linalg, name)
@@ -74,7 +75,7 @@ def matrix_op(
 
         return xp.stacked(call, a)
 
-    op = Failing(name, LIBRARY, abstract, lower, static=static, n_out=n_out, jvp=jvp)
+    op = Failing(name, LIBRARY, abstract, lower, static=static, n_out=n_out, jvp=jvp, weakness=weakness)
     op.batch = front_batch(op)
     return op
 
@@ -339,7 +340,7 @@ def cholesky_along(t: Node, out: Node, upper: bool) -> Node:
     return adjoint(along) if upper else along
 
 
-cholesky = matrix_op("cholesky", lambda m, n, *, upper: [(m, n)], static=("upper",), jvp=cholesky_jvp)
+cholesky = matrix_op("cholesky", lambda m, n, *, upper: [(m, n)], static=("upper",), jvp=cholesky_jvp, weakness=FORWARD)
 
 
 def qr_shapes(m: int, n: int, *, mode: str) -> list[Shape]:
@@ -398,7 +399,7 @@ def qr_jvp(tangents: Tangents, out: Node, a: Node, *, mode: str) -> tuple[Node, 
     return tq, concatenate(tr, add(matmul(adjoint(tq), a2), matmul(adjoint(q), t2)), axis=tr.ndim - 1)
 
 
-qr = matrix_op("qr", qr_shapes, square=False, static=("mode",), n_out=2, jvp=qr_jvp)
+qr = matrix_op("qr", qr_shapes, square=False, static=("mode",), n_out=2, jvp=qr_jvp, weakness=FORWARD)
 """mode "reduced" or "complete": q and r."""
 
 
@@ -496,7 +497,7 @@ def outside(basis: Node, basis_h: Node, x: Node) -> Node:
     return subtract(x, matmul(basis, matmul(basis_h, x)))
 
 
-svd = matrix_op("svd", svd_shapes, square=False, static=("full_matrices",), n_out=3, jvp=svd_jvp)
+svd = matrix_op("svd", svd_shapes, square=False, static=("full_matrices",), n_out=3, jvp=svd_jvp, weakness=BACKWARD)
 
 
 def svdvals_jvp(tangents: Tangents, out: Node, a: Node) -> Node | None:
@@ -506,4 +507,4 @@ def svdvals_jvp(tangents: Tangents, out: Node, a: Node) -> Node | None:
     return real(diagonal(matmul(adjoint(u), matmul(tangents[0], adjoint(vh)))))
 
 
-svdvals = matrix_op("svdvals", lambda m, n: [(min(m, n),)], square=False, jvp=svdvals_jvp)
+svdvals = matrix_op("svdvals", lambda m, n: [(min(m, n),)], square=False, jvp=svdvals_jvp, weakness=BACKWARD)

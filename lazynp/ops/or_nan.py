@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.op import LIBRARY, Op
+from ..graph.op import BACKWARD, LIBRARY, THROUGH, Op
 from . import linalg
 from .elementwise import add, divide
 from .family import front_batch
@@ -35,7 +35,7 @@ def one_by_one(run: Callable[[Any], Any], a: np.ndarray) -> Any:
     return tuple(found) if isinstance(model, tuple) else found[0]
 
 
-def or_nan(op: Op, jvp: Any, name: str | None = None) -> Op:
+def or_nan(op: Op, jvp: Any, name: str | None = None, weakness: str = THROUGH) -> Op:
     """The op with NaN where it would raise."""
 
     def lower(xp: Any, a: Any, **params: Any) -> Any:
@@ -53,6 +53,7 @@ def or_nan(op: Op, jvp: Any, name: str | None = None) -> Op:
         moving=op.moving,
         n_out=op.n_out,
         jvp=jvp,
+        weakness=weakness,
     )
     out.batch = front_batch(out)
     return out
@@ -79,9 +80,9 @@ def refused(tangents: Any, out: Any, a: Any) -> Any:
         )
 
 
-svd = or_nan(linalg.svd, linalg.svd.jvp)
-eigh = or_nan(linalg.eigh, eigh_jvp)
-eigh_of_triangle = or_nan(linalg.eigh, triangle_jvp, "eigh_of_triangle")
+svd = or_nan(linalg.svd, linalg.svd.jvp, weakness=BACKWARD)
+eigh = or_nan(linalg.eigh, eigh_jvp, weakness=BACKWARD)
+eigh_of_triangle = or_nan(linalg.eigh, triangle_jvp, "eigh_of_triangle", BACKWARD)
 """The same, of a matrix that need not be Hermitian, of which one triangle is read."""
 eig = or_nan(linalg.eig, linalg.eig.jvp)
 eig_without_slopes = or_nan(linalg.eig, refused, "eig_without_slopes")
@@ -98,5 +99,5 @@ def eigvals_jvp(tangents: Any, out: Any, a: Any) -> Any:
     return None if tangents[0] is None else linalg.eig_jvp(tangents, eig(a), a)[0]
 
 
-svdvals = or_nan(linalg.svdvals, svdvals_jvp)
+svdvals = or_nan(linalg.svdvals, svdvals_jvp, weakness=BACKWARD)
 eigvals = or_nan(linalg.eigvals, eigvals_jvp)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op, Rule
+from ..graph.op import DEFINITE, LIBRARY, Op, Rule
 from .code import REAL, Code
 from .elementwise import (
     add,
@@ -94,22 +94,20 @@ def weighted_jvp(weight: Rule) -> Rule:
     return jvp
 
 
-JVPS: dict[str, Rule] = {
-    "multiply": product_jvp,
-    "maximum": extremum_jvp,
-    "minimum": extremum_jvp,
-    "fmax": extremum_jvp,
-    "fmin": extremum_jvp,
-    "logaddexp": weighted_jvp(lambda g, out, x: multiply(g, exp(finite_difference(x, out)))),
-    "logaddexp2": weighted_jvp(lambda g, out, x: multiply(g, exp2(finite_difference(x, out)))),
-    "hypot": weighted_jvp(hypot_share),
+EXTREMUM: dict[str, Any] = {"jvp": extremum_jvp, "weakness": DEFINITE}
+DERIVATIVES: dict[str, dict[str, Any]] = {
+    "multiply": {"jvp": product_jvp, "weakness": DEFINITE},
+    **dict.fromkeys(("maximum", "minimum", "fmax", "fmin"), EXTREMUM),
+    "logaddexp": {"jvp": weighted_jvp(lambda g, out, x: multiply(g, exp(finite_difference(x, out))))},
+    "logaddexp2": {"jvp": weighted_jvp(lambda g, out, x: multiply(g, exp2(finite_difference(x, out))))},
+    "hypot": {"jvp": weighted_jvp(hypot_share)},
 }
 COMPILED = ("multiply", "maximum", "minimum", "logical_and", "logical_or")  # at the end of a kernel
 reductions: dict[str, Op] = {"add": add_reduce}
 for _name in ufuncs:
     if getattr(np, _name).nin == 2 and _name not in reductions:
         _code = Code(REAL) if _name in COMPILED else Code() if _name.startswith("bitwise") else None
-        reductions[_name] = reduce_op(_name, JVPS.get(_name), _code)
+        reductions[_name] = reduce_op(_name, _code, **DERIVATIVES.get(_name, {}))
 multiply_reduce, maximum_reduce, minimum_reduce = (reductions[n] for n in ("multiply", "maximum", "minimum"))
 logical_and_reduce, logical_or_reduce = reductions["logical_and"], reductions["logical_or"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import Op, Rule
+from ..graph.op import DEFINITE, Op, Rule
 from .elementwise import add, divide, multiply, subtract
 from .family import linear_jvp, scan_op
 from .joining import concatenate, flip, span, stack
@@ -70,11 +70,17 @@ def divide_jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axis: int
     return None if t is None else multiply(out, subtract_jvp((divide(t, x),), out, x, axis=axis, dtype=dtype))
 
 
-OTHERS = {"subtract": subtract_jvp, "divide": divide_jvp}
+FIELDS: dict[str, dict[str, Any]] = {
+    "subtract": {"jvp": subtract_jvp},
+    "divide": {"jvp": divide_jvp},
+    **{name: {"weakness": DEFINITE} for name in ("maximum", "minimum", "logaddexp")},
+}
+"""What is not as of others."""
 scans: dict[str, Op] = {"add": add_accumulate}
 for _name, _op in ufuncs.items():
     if getattr(np, _name).nin == 2 and _name not in scans:
-        scans[_name] = scan_op(_name, doubling_jvp(_op) if _op.associative and _op.partials else OTHERS.get(_name))
+        _jvp = doubling_jvp(_op) if _op.associative and _op.partials else None
+        scans[_name] = scan_op(_name, **{"jvp": _jvp, **FIELDS.get(_name, {})})
 multiply_accumulate = scans["multiply"]
 maximum_accumulate, minimum_accumulate = scans["maximum"], scans["minimum"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op
+from ..graph.op import BACKWARD, LIBRARY, Op
 from .family import axis_batch
 from .indexing import take_along_axis
 from .promotion import numpy_error
@@ -30,6 +30,7 @@ sort = Op(
     lambda xp, x, *, axis, kind: xp.sorted_lines(x, axis, kind),
     static=("axis", "kind"),
     jvp=sort_jvp,
+    weakness=BACKWARD,
 )
 sort.batch = axis_batch(sort)
 argsort = Op(

@@ -31,7 +31,7 @@ from .elementwise import (
     subtract,
     where,
 )
-from .family import map_batch
+from .family import map_batch, of_array
 from .promotion import broadcast, is_inexact
 from .transcendental import exp, log, log1p
 
@@ -46,12 +46,12 @@ def special_abstract(name: str) -> Rule:
     return abstract
 
 
-def special(value: Callable[..., Any], *partials: Rule | None, libm: str = "") -> Op:
-    """The op of an elementwise function on NumPy arrays; `partials` as in `Op`, `libm` as in `Code`. It can be part of
-    a kernel where its values are given by a formula."""
+def special(value: Callable[..., Any], *partials: Rule | None, libm: str = "", **fields: Any) -> Op:
+    """The op of an elementwise function on NumPy arrays; `partials` and the fields as in `Op`, `libm` as in `Code`. It
+    can be part of a kernel where its values are given by a formula."""
     name = value.__name__
     kind, code = (MAP, Code("f", HEAVY, libm=libm)) if name in values.FORMULAS else (LIBRARY, None)
-    op = Op(name, kind, special_abstract(name), lambda xp, *xs: value(*xs), partials=partials, code=code)
+    op = Op(name, kind, special_abstract(name), lambda xp, *xs: value(*xs), partials=partials, code=code, **fields)
     op.loop = lambda out, *avals: (out,) * len(avals)
     op.batch = map_batch(op)
     return op
@@ -70,14 +70,15 @@ def gaussian(g: Node, x: Node, factor: float) -> Node:
     return multiply(scalar(factor, x), multiply(g, exp(negative(square(x)))))
 
 
-erf = special(values.erf, lambda g, out, x: gaussian(g, x, 2 / math.sqrt(math.pi)), libm="erf")
-erfc = special(values.erfc, lambda g, out, x: gaussian(g, x, -2 / math.sqrt(math.pi)), libm="erfc")
+erf = special(values.erf, lambda g, out, x: gaussian(g, x, 2 / math.sqrt(math.pi)), libm="erf", weakness=of_array)
+erfc = special(values.erfc, lambda g, out, x: gaussian(g, x, -2 / math.sqrt(math.pi)), libm="erfc", weakness=of_array)
 erf_inv = special(
     values.erf_inv,
     lambda g, out, x: multiply(scalar(math.sqrt(math.pi) / 2, x), multiply(g, exp(square(out)))),
+    weakness=of_array,
 )
 lgamma = special(values.lgamma, lambda g, out, x: multiply(g, digamma(x)))
-digamma = special(values.digamma, lambda g, out, x: multiply(g, polygamma(scalar(1.0, x), x)))
+digamma = special(values.digamma, lambda g, out, x: multiply(g, polygamma(scalar(1.0, x), x)), weakness=of_array)
 polygamma = special(
     values.polygamma,
     missing("polygamma gradient with respect to m is not supported"),

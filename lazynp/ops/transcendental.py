@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ..graph.node import CONCRETE, Node
-from ..graph.op import MAP, Op, Rule, registry
+from ..graph.op import DEFINITE, MAP, Op, Rule, registry
 from .code import HEAVY, Code, mathematics
 from .elementwise import (
     add,
@@ -28,7 +28,8 @@ from .elementwise import (
     weak_cast,
     where,
 )
-from .family import map_batch, ufunc_abstract, ufunc_op
+from .family import map_batch, of_array, ufunc_abstract, ufunc_op
+from .promotion import is_inexact
 from .shape import zeros_of
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
@@ -69,8 +70,16 @@ def power_exponent(g: Node, out: Node, x: Node, y: Node) -> Node:
     return multiply(g, multiply(log(where(equal(x, 0), ones_like(x), x)), out))
 
 
+def power_weakness(n: Node) -> str:
+    return DEFINITE if is_inexact(n.inputs[1].dtype) else of_array(n)
+
+
 power = ufunc_op(
-    "power", power_base("power"), power_exponent, code=mathematics("pow", raises=True, iu="ipow<{T}>({0}, {1})")
+    "power",
+    power_base("power"),
+    power_exponent,
+    weakness=power_weakness,
+    code=mathematics("pow", raises=True, iu="ipow<{T}>({0}, {1})"),
 )
 float_power = ufunc_op("float_power", power_base("float_power"), power_exponent, code=mathematics("pow", raises=True))
 c_power = Op(
@@ -81,6 +90,7 @@ c_power = Op(
     partials=(power_base("c_power"), power_exponent),
     code=mathematics("pow", raises=True),
     doc="As C's pow: a half is no square root, which is another number of -inf and -0.",
+    weakness=DEFINITE,
 )
 c_power.loop = lambda out, x, y: (out, out)
 c_power.batch = map_batch(c_power)
@@ -94,7 +104,10 @@ ROOTS = bool(np.signbit(np.power(np.array([-0.0]), 0.5))[0])
 
 exp = ufunc_op("exp", lambda g, out, x: multiply(g, out), code=mathematics("exp", c="std::exp({0})"))
 exp2 = ufunc_op(
-    "exp2", lambda g, out, x: multiply(g, multiply(out, LN2)), code=mathematics("exp2", float32="exp2_f({0})")
+    "exp2",
+    lambda g, out, x: multiply(g, multiply(out, LN2)),
+    weakness=of_array,
+    code=mathematics("exp2", float32="exp2_f({0})"),
 )
 expm1 = ufunc_op("expm1", lambda g, out, x: multiply(g, add(out, 1)), code=mathematics("expm1", float32="expm1_f({0})"))
 log = ufunc_op("log", lambda g, out, x: divide(g, x), code=mathematics("log", c="std::log({0})"))
@@ -104,19 +117,34 @@ log1p = ufunc_op("log1p", lambda g, out, x: divide(g, add(x, 1)), code=mathemati
 sqrt = ufunc_op(
     "sqrt",
     lambda g, out, x: divide(g, multiply(out, 2)),
+    weakness=of_array,
     code=Code(
         "f", libm="sqrt", quiet="__builtin_sqrt{F}({0})", c="std::sqrt({0})", errors="i", replayed="f", exact=True
     ),
 )
-cbrt = ufunc_op("cbrt", lambda g, out, x: multiply(g, multiply(power(out, -2), 1 / 3)), code=mathematics("cbrt"))
+cbrt = ufunc_op(
+    "cbrt", lambda g, out, x: multiply(g, multiply(power(out, -2), 1 / 3)), weakness=of_array, code=mathematics("cbrt")
+)
 sin = ufunc_op("sin", lambda g, out, x: multiply(g, cos(x)), code=mathematics("sin", c="std::sin({0})"))
 cos = ufunc_op("cos", lambda g, out, x: multiply(g, negative(sin(x))), code=mathematics("cos", c="std::cos({0})"))
-tan = ufunc_op("tan", lambda g, out, x: multiply(g, add(multiply(out, out), 1)), code=mathematics("tan"))
-arcsin = ufunc_op("arcsin", lambda g, out, x: divide(g, sqrt(subtract(1, multiply(x, x)))), code=mathematics("asin"))
-arccos = ufunc_op(
-    "arccos", lambda g, out, x: divide(negative(g), sqrt(subtract(1, multiply(x, x)))), code=mathematics("acos")
+tan = ufunc_op(
+    "tan", lambda g, out, x: multiply(g, add(multiply(out, out), 1)), weakness=of_array, code=mathematics("tan")
 )
-arctan = ufunc_op("arctan", lambda g, out, x: divide(g, add(multiply(x, x), 1)), code=mathematics("atan"))
+arcsin = ufunc_op(
+    "arcsin",
+    lambda g, out, x: divide(g, sqrt(subtract(1, multiply(x, x)))),
+    weakness=of_array,
+    code=mathematics("asin"),
+)
+arccos = ufunc_op(
+    "arccos",
+    lambda g, out, x: divide(negative(g), sqrt(subtract(1, multiply(x, x)))),
+    weakness=of_array,
+    code=mathematics("acos"),
+)
+arctan = ufunc_op(
+    "arctan", lambda g, out, x: divide(g, add(multiply(x, x), 1)), weakness=of_array, code=mathematics("atan")
+)
 sinh = ufunc_op(
     "sinh", lambda g, out, x: multiply(g, cosh(x)), code=mathematics("sinh", c="std::sinh({0})", float32="sinh_f({0})")
 )
