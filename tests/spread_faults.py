@@ -3,8 +3,9 @@
     python tests/spread_faults.py 200
     python tests/spread_faults.py 30 cuda
 
-The second has the processes compute on one GPU, and exchange by NCCL what lies there. A fault is a kill, an exception, a stall, an operation more than the others run, or an exit. The program is a stencil,
-with sums and products, so that the moment may lie in an exchange of rows, in a reduction, or between them.
+The second has the processes compute on one GPU, and exchange by NCCL what lies there. A fault is a kill, an exception,
+a stall, an operation more than the others run, or an exit. The program is a stencil, with sums and products, so that
+the moment may lie in an exchange of rows, in a reduction, or between them.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import os
 import signal
@@ -23,6 +24,7 @@ from lazynp.backends.compiled import packer
 from lazynp.backends.compiler import CompilerClient
 from lazynp.backends.kernel import Geometry, Instr, KernelSpec
 from lazynp.backends.support import KIND, compilable, is_compiled
+from lazynp.config import config
 from lazynp.graph.op import MAP, REDUCE, registry
 from lazynp.runtime import kernels
 
@@ -302,18 +304,52 @@ def test_quotients_by_one_divisor_are_exact(client, dtype):
             np.testing.assert_array_equal(out, want, f"{name} by {divisor}")
 
 
-def test_what_numpy_divides_faster_stays_with_the_interpreter():
-    """`x // 3` of whole numbers; not with more to do beside it, nor by an array, nor of floats."""
+def test_machine_code_that_is_slower_than_the_interpreter_rests(client, monkeypatch):
+    """Whatever the kernel: here the machine code is made to sleep. It is tried again after a while, and later processes
+    find in the cache that it is to be compared."""
+    monkeypatch.setattr(kernels, "client", functools.cache(lambda: client))
+    spec = KernelSpec(("float64",), (), (Instr("negative", (0,), ("float64",), "float64"),), (1,), 1)
+    x = np.linspace(0.0, 1.0, 400_000)
+    out = np.empty_like(x)
+    slow = 0.0
 
-    def kernel(dtype, numbers, more=0):
-        body = [Instr("floor_divide", (0, 1), (dtype, dtype), dtype)]
-        body += [Instr("add", (0, 1 + n), (dtype, dtype), dtype) for n in range(1, 1 + more)]
-        inputs, scalars = ((dtype,), (dtype,)) if numbers else ((dtype, dtype), ())
-        return kernels.Kernel(KernelSpec(inputs, scalars, tuple(body), (1 + len(body),), 1))
+    def run(times):
+        for _ in range(times):
+            out[...] = 0
+            kernel.run([x], [], [out], x.shape)
+            np.testing.assert_array_equal(out, -x)
 
-    assert [kernel(d, True).compilable for d in ("int64", "uint8", "float64")] == [False, False, True]
-    assert [kernel("int64", True, more).compilable for more in (3, 4)] == [False, True]
-    assert kernel("int64", False).compilable
+    def begin(race, interpreted):
+        with config(compile_after=1e9):
+            run(1)
+        (form,) = kernel.forms.values()
+        ready = form.compiled or compiled_for(client, spec, form.geometry)
+        form.race = race
+        form.interpreted(interpreted, x.shape)
+        calls = []
+        form.done(lambda *args: calls.append(time.sleep(slow)) or ready(*args), time.perf_counter(), "a test")
+        return form, calls
+
+    enough = 2 * (kernels.ALONE + kernels.BESIDE)
+    kernel = kernels.Kernel(spec)
+    form, calls = begin(kernels.Race(False), 1.0)
+    run(enough)
+    assert form.race is None and len(calls) == enough  # it was faster
+    slow = 0.05
+    form, calls = begin(kernels.Race(False), 5e-4)
+    form.race.rest = 1e9
+    run(enough)
+    assert len(calls) == kernels.ALONE + kernels.BESIDE and form.race.until > 0 and not form.refused
+    slow, form.race.until = 0.0, time.monotonic()  # it was not its fault
+    seen = kernels.Race.saw_interpreter
+    monkeypatch.setattr(kernels.Race, "saw_interpreter", lambda race, n, seconds: seen(race, n, 1.0))
+    run(enough)
+    assert form.race is None and len(calls) > enough
+    fresh = CompilerClient(client._folder)
+    monkeypatch.setattr(kernels, "client", functools.cache(lambda: fresh))
+    again = kernels.Form(spec, form.geometry)
+    assert again.compiled is not None and again.race.next(x.size) == kernels.INTERPRETED
+    fresh.shutdown()
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])

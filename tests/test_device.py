@@ -522,7 +522,7 @@ print("ended")
 """
     began = time.monotonic()
     assert python(code).stdout == "ended\n"
-    assert time.monotonic() - began < 300
+    assert time.monotonic() - began < 0.9 * hot.LAST  # for which it waits where nothing breaks off
 
 
 def test_hot_kernels_are_compiled(device: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -624,7 +624,6 @@ def test_what_no_memory_could_hold_is_refused_at_once() -> None:
             make()
 
 
-@pytest.mark.skipif(not hasattr(numpy.dtypes, "StringDType"), reason="NumPy has no texts of any length")
 def test_texts_of_any_length_are_copied_where_the_dtype_is_another_one() -> None:
     kind = numpy.dtypes.StringDType
     x = lazynp.array(["a", "bc"], dtype=kind())

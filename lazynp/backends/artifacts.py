@@ -254,10 +254,7 @@ class Artifacts:
             if size > self.limit:
                 return None
             meta = {**meta, "key": key, "sha256": digest(built) if built is not None else None}
-            text = os.path.join(self.scratch_path(), f"{key}-{os.urandom(4).hex()}.json")
-            with open(text, "wb") as file:
-                os.chmod(text, 0o600)
-                file.write(dump(meta))
+            text = self._written(key, meta)
             if built is not None:
                 os.replace(built, target)
                 moved = True
@@ -274,6 +271,23 @@ class Artifacts:
             self._stored = 0
             self.shrink(keep=key)
         return Entry(target if built is not None else None, meta)
+
+    def amend(self, key: str, **more: Any) -> None:
+        """Put more into an entry's description, if it is there and can be written."""
+        path = self._path(key, ".json")
+        with contextlib.suppress(OSError, ValueError):
+            if self.writable:
+                with folders.opened(path) as file:
+                    meta = parse(file.read())
+                os.replace(self._written(key, {**meta, **more}), path)
+
+    def _written(self, key: str, meta: dict[str, Any]) -> str:
+        """The path of a new file with a description."""
+        path = os.path.join(self.scratch_path(), f"{key}-{os.urandom(4).hex()}.json")
+        with open(path, "wb") as file:
+            os.chmod(path, 0o600)
+            file.write(dump(meta))
+        return path
 
     def shrink(self, keep: str = "") -> None:
         """Remove what was not used for longest until the cache is within its bound. `keep`: not this entry."""

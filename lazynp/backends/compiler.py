@@ -184,6 +184,10 @@ class CompilerClient:
         self._ready[key] = compiled
         return compiled
 
+    def doubt(self, spec: KernelSpec, geometry: Geometry) -> None:
+        """Tell later processes that the interpreter was faster: their `meta` says "doubted"."""
+        self._artifacts().amend(self.key(spec, geometry), doubted=True)
+
     def _failed(self, key: str, reason: str, outcome: str = "failed", seconds: float = 0.0) -> None:
         """It failed for a reason that is not the kernel's: there will be another attempt, if it is not the last."""
         before = self._failures.get(key)

@@ -414,14 +414,13 @@ def deep_copy(self: Any, memo: Any) -> Any:
 class Lent:
     """An array's memory for a capsule, which holds the array."""
 
-    def __init__(self, array: Any) -> None:
-        self.array = array
-        self.__array_interface__ = array._pin_(shared=True).__array_interface__
+    def __init__(self, array: Any, host: numpy.ndarray) -> None:
+        self.array, self.__array_interface__ = array, host.__array_interface__
 
 
 def dlpack(self: Any, **kwargs: Any) -> Any:
     host = self._pin_(shared=True)
-    lent = numpy.asarray(Lent(self)) if host.dtype.isnative and host.dtype.kind in "biufc" else host
+    lent = numpy.asarray(Lent(self, host)) if host.dtype.isnative and host.dtype.kind in "biufc" else host
     return lent.__dlpack__(**kwargs)
 
 

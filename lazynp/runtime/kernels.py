@@ -12,6 +12,7 @@ import importlib
 import threading
 import time
 from collections.abc import Callable, Sequence
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,13 @@ LARGE = 1 << 18  # elements of a kernel that is worth a place in a chain
 HASTE = 1e-6  # of `compile_after`, for a kernel of a jitted function
 LONG = 0.5  # seconds of CPU time of a process whose next run is worth preparing
 WARM, AT_EXIT = 0.01, 16  # seconds that a kernel has cost, and kernels, to compile after the end
-SHORT = 4  # operations of a kernel with a division that NumPy does faster: the rest is worth compiling beyond
 RETRY = 2.0  # seconds until a kernel that could not be handed to the compiler is again
 KERNELS_KEPT = 2048
+ALONE, BESIDE = 3, 6  # calls of new machine code that are timed: after the interpreter's, and in turns with it
+SHORTEST, MANY = 2e-4, 1 << 15  # seconds in the interpreter, and elements, of a call that is compared
+MARGIN = 1.25  # machine code may take so much longer: in a chain it is faster than alone
+REST = 0.5  # seconds for which machine code that was slower is not used, the first time
+INTERPRETED, COMPILED, TIMED = "interpreted", "compiled", "timed"
 kernels: Bounded[KernelSpec, Kernel] = Bounded(KERNELS_KEPT)
 waits: list[Callable[[float | None], bool]] = []  # for what else is compiled: `compile_wait` calls them
 lock = threading.RLock()  # of new kernels
@@ -55,6 +60,66 @@ def free_cores() -> int:
     return CORES - 1 if CORES > 1 and client.cache_info().currsize and client().pending else CORES
 
 
+class Race:
+    """Which tier a kernel is faster in, once there is machine code: that, or the interpreter, as where NumPy's loops
+    know more of the processor than the compiler does.
+
+    The first calls of the machine code are timed beside what the interpreter took before, for as many elements. Only if
+    that was less do both take turns, so that what else the machine is doing slows both down. Where the machine code
+    loses, the interpreter is used for a while, and then both take turns again, after longer and longer times: a
+    machine that was busy is no reason for good. Times are the least of several, and short ones, of which calling is a
+    part, say nothing.
+
+    Attributes: n: elements of the calls that are compared. interpreted, compiled: the least seconds of one, in each
+    tier. calls: how many of the machine code are still to come; turns: whether those of the interpreter lie between
+    them; waits: whether the next is one of those. rest: seconds for which machine code that lost is not used; until:
+    when that ends, by time.monotonic; None where it has not lost.
+    """
+
+    __slots__ = ("n", "interpreted", "compiled", "calls", "turns", "waits", "rest", "until")
+
+    def __init__(self, doubted: bool) -> None:
+        """`doubted`: it lost in another process."""
+        self.n, self.interpreted, self.compiled = 0, inf, inf
+        self.calls, self.turns, self.waits = ALONE, False, False
+        self.rest, self.until = REST, 0.0 if doubted else None
+
+    def next(self, n: int) -> str:
+        """How a call with n elements is to be made: INTERPRETED, COMPILED or TIMED, which is compiled, too."""
+        if self.until is not None:
+            if n < MANY or time.monotonic() < self.until:
+                return INTERPRETED
+            self.begin(n)
+        if n != self.n or not self.turns and self.interpreted < SHORTEST:
+            return COMPILED
+        return INTERPRETED if self.waits else TIMED
+
+    def begin(self, n: int) -> None:
+        """Have both take turns with calls of n elements."""
+        self.n, self.interpreted, self.compiled, self.calls = n, inf, inf, BESIDE
+        self.turns, self.waits, self.until = True, True, None
+
+    def saw_interpreter(self, n: int, seconds: float) -> None:
+        """Note what the interpreter took for n elements; the larger calls count."""
+        if n > self.n and not self.turns:
+            self.n, self.interpreted = n, seconds
+        elif n == self.n:
+            self.interpreted, self.waits = min(self.interpreted, seconds), False
+
+    def saw_code(self, seconds: float) -> bool | None:
+        """Note what the machine code took; whether it has won, once that is known."""
+        self.compiled, self.calls, self.waits = min(self.compiled, seconds), self.calls - 1, self.turns
+        if self.compiled <= MARGIN * self.interpreted and not (self.turns and self.calls):
+            return True
+        if not self.calls and not self.turns:
+            self.begin(self.n)
+        elif not self.calls:
+            self.until = time.monotonic() + self.rest
+            self.rest *= 4
+            return False
+        return None
+
+
 class Form:
     """A kernel for one way in which its operands lie in memory; shared by all sizes where symbolic.
 
@@ -64,9 +129,10 @@ class Form:
         asked: whether the compiler was asked.
         after: when it may be asked again after a failure, by time.monotonic.
         refused: whether there will never be any.
+        race: with the interpreter; None when it has been decided.
     """
 
-    __slots__ = ("compiled", "seconds", "asked", "after", "refused", "spec", "geometry")
+    __slots__ = ("compiled", "seconds", "asked", "after", "refused", "race", "spec", "geometry")
 
     def __init__(self, spec: KernelSpec, geometry: Any) -> None:
         self.spec, self.geometry = spec, geometry
@@ -80,6 +146,14 @@ class Form:
             elif client().status(spec, geometry) == "rejected":
                 self.asked = self.refused = True
                 self.note(0.0, "found in the artifact cache", "not compiled")
+        doubted = self.compiled is not None and "doubted" in self.compiled.meta
+        self.race: Race | None = Race(doubted) if doubted or self.compiled is None else None
+
+    def interpreted(self, seconds: float, shape: tuple[int, ...]) -> None:
+        """Note what a call in the interpreter took, to compare the machine code with it."""
+        race = self.race
+        if race is not None:
+            race.saw_interpreter(prod(shape), seconds)
 
     def charge(self, seconds: float, hasten: bool) -> None:
         """Note what a call in the interpreter cost; ask for machine code when it has been enough, or (hasten) at
@@ -106,6 +180,15 @@ class Form:
         outcome = "compiled" if compiled is not None else "failed" if again is not None else "not compiled"
         self.note(time.perf_counter() - began, reason, outcome)
 
+    def judge(self, race: Race, seconds: float) -> None:
+        """Note what a call of the machine code took, which rests where the interpreter is faster."""
+        won = race.saw_code(seconds)
+        if won:
+            self.race = None
+        elif won is False:
+            client().doubt(self.spec, self.geometry)
+            self.note(0.0, f"{race.compiled:.2g} s, where the interpreter takes {race.interpreted:.2g}", "rests")
+
     def note(self, seconds: float, reason: str, outcome: str) -> None:
         """Tell the profile: `reason` is why it was compiled."""
         profile.compiles.append(
@@ -120,16 +203,6 @@ class Form:
         )
 
 
-def of_little_gain(spec: KernelSpec) -> str | None:
-    """Why a kernel stays with the interpreter though it could be compiled: NumPy divides whole numbers by one number
-    with multiplications, at the speed of memory, which code for any divisor does not reach."""
-    numbers = range(len(spec.inputs), len(spec.inputs) + len(spec.scalars))
-    divides = any(
-        [i.op == "floor_divide" and i.dtype.lstrip("u")[:3] == "int" and i.args[1] in numbers for i in spec.body]
-    )
-    return "NumPy is faster: floor_divide by one number" if divides and len(spec.body) <= SHORT else None
-
-
 class Kernel:
     """One spec: its interpreter program and its compiled forms, by how the operands lie."""
 
@@ -139,7 +212,7 @@ class Kernel:
     def __init__(self, spec: KernelSpec) -> None:
         self.spec = spec
         self.interpreted: Program | None = None
-        refused = compilable(spec) or of_little_gain(spec)
+        refused = compilable(spec)
         self.compilable, self.hasten = refused is None, False
         if refused is not None:
             profile.refused[refused] += 1
@@ -182,8 +255,10 @@ class Kernel:
         seconds = time.perf_counter() - start
         profile.interpreted += 1
         profile.interpreted_seconds += seconds
-        if form is not None and not spared:
-            form.charge(seconds, self.hasten)
+        if form is not None:
+            form.interpreted(seconds, shape)
+            if not spared:
+                form.charge(seconds, self.hasten)
 
     def compiled(
         self,
@@ -214,21 +289,29 @@ class Kernel:
             if found is None:
                 found = self.find(key, ins, outs, shape)
             form, how = found
-            if form.compiled is not None:
+            code, race = form.compiled, form.race
+            tier = COMPILED if race is None or code is None else race.next(n)
+            if tier is TIMED and chain is not None:  # in which it would be done later
+                chain.settle()
+                chain = None
+            if code is not None and tier is not INTERPRETED:
                 args = [
                     x if x.shape == s else x.reshape(s) if t is None else x[t].reshape(s)
                     for x, t, s in zip((*ins, *outs), how.trims, how.shapes)
                 ]
                 if chain is not None and chain.pointer is None:
-                    chain.open(form.compiled, client().threads)
+                    chain.open(code, client().threads)
                 pointer = None
                 if chain is not None:
                     pointer = chain.pointer
                     chain.kept.append(args)
                 done = None if call is None else call.done
-                if form.compiled(args[: len(ins)], scalars, args[len(ins) :], pointer, done):
+                if code(args[: len(ins)], scalars, args[len(ins) :], pointer, done):
+                    seconds = time.perf_counter() - start
                     profile.compiled += 1
-                    profile.compiled_seconds += time.perf_counter() - start
+                    profile.compiled_seconds += seconds
+                    if race is not None and tier is TIMED:
+                        form.judge(race, seconds)
                     return DONE, None, ins
         return form, chain, ins
 
@@ -239,7 +322,7 @@ class Kernel:
             how = how._replace(spec=self.spec)
             form = Form.__new__(Form)
             form.spec, form.geometry, form.seconds, form.compiled = self.spec, how.geometry, 0.0, None
-            form.asked, form.refused, form.after = True, True, 0.0
+            form.asked, form.refused, form.after, form.race = True, True, 0.0, None
         else:
             first = self.forms.get(how.classes)
             if first is None or first.geometry == how.geometry:

@@ -42,7 +42,8 @@ class Profile:
         uploads, downloads: values copied to a device and back.
         interpreted_seconds, compiled_seconds, library_seconds: time in each.
         compiles: one dict a compile event (kernel, seconds, outcome, reason: why it was compiled, failure: why it could
-            not be). Outcomes: compiled; failed (it will be tried again); not compiled.
+            not be). Outcomes: compiled; failed (it will be tried again); not compiled; rests (the interpreter is
+            faster for the time being).
         refused: why a kernel is never compiled -> kernels that were made of that kind.
         host_calls: (function, "file:line") -> calls that NumPy answered instead of the engine.
         points: function (`nonzero`, `unique`) -> calls: how long its result is depends on values, so that the graph is

@@ -91,7 +91,9 @@ class Rows(S.Step):
         start, env.spared = time.perf_counter(), True
         yield from self.steps
         env.spared = False
-        form.charge(time.perf_counter() - start, self.kernel.hasten)
+        seconds = time.perf_counter() - start
+        form.interpreted(seconds, env.shapes[self.space])
+        form.charge(seconds, self.kernel.hasten)
 
     def is_worth_it(self, shape: tuple[int, ...]) -> bool:
         """Whether there are rows enough for all cores, and each fits a core's cache."""

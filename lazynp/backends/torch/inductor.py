@@ -40,11 +40,13 @@ def graph_of(body: Callable[..., Sequence[Tensor]], like: Sequence[FakeTensor], 
     memory that a copy would have had where they ask whether an operation may write to its operand.
     """
     traced = make_fx(functionalize(body), decomposition_table=decompositions, tracing_mode="fake")(*like)
-    for node in traced.graph.find_nodes(op="call_function", target=torch.ops.aten.clone.default):
-        if node.args[0].op == "placeholder" and node.args[0].meta["val"].is_contiguous():
-            node.replace_all_uses_with(node.args[0])
-            traced.graph.erase_node(node)
-    FakeTensorProp(traced, like[0].fake_mode).propagate(*like)
+    clones = traced.graph.find_nodes(op="call_function", target=torch.ops.aten.clone.default)
+    copies = [n for n in clones if n.args[0].op == "placeholder" and n.args[0].meta["val"].is_contiguous()]
+    for node in copies:
+        node.replace_all_uses_with(node.args[0])
+        traced.graph.erase_node(node)
+    if copies:
+        FakeTensorProp(traced, like[0].fake_mode).propagate(*like)
     return traced
 
 

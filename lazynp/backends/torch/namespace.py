@@ -175,7 +175,7 @@ def _by_one(a: Tensor, b: Tensor, mode: str) -> Tensor:
     """Of whole numbers as floats that have twice as many digits, by one divisor for all, with its reciprocal, since a
     multiplication takes a tenth of a division. A half more, the dividend is half a divisor's part away from where the
     quotient changes, and roundings are far less. By zero: zero."""
-    inverse = torch.where(b == 0, 0, 1 / torch.where(b == 0, 1, b))
+    inverse = torch.where(b == 0, 0, 1 / b)
     if mode == "floor":
         return torch.floor((a + torch.where(b < 0, -0.5, 0.5).to(a.dtype)) * inverse)
     return torch.trunc((a + torch.where(a < 0, -0.5, 0.5).to(a.dtype)) * inverse)
