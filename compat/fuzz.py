@@ -51,12 +51,14 @@ class Call(NamedTuple):
         make: `make(np, *operands)`; its result, and the operands afterwards, are compared.
         operands: arrays as `Operand`, and numbers.
         rule: how results are compared, see `RULES`.
+        mended: the same call, made so that a known error of NumPy's own does not come in: its result will do as well.
     """
 
     name: str
     make: Callable[..., Any]
     operands: tuple[Any, ...]
     rule: str = "exact"
+    mended: Callable[..., Any] | None = None
 
 
 # --- operands ---------------------------------------------------------------------------------------------------------
@@ -152,6 +154,22 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 INPLACE = ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "iand", "ior", "ixor", "ilshift", "irshift")
 
 
+# Of these NumPy 2.4 itself writes wrong truths into an `out=` that does not lie in one row: its loops for 16 numbers
+# or more write some of them at other places.
+STEPPED = frozenset({"signbit", "isnan", "isinf", "isfinite"})
+
+
+def in_one_row(name: str, masked: bool) -> Callable[..., Any] | None:
+    """A call with `out=`, perhaps `where=`, by way of a contiguous result; None for functions that NumPy has right."""
+
+    def make(np: Any, *a: Any) -> Any:
+        given, out, where = (a[:-2], a[-2], a[-1]) if masked else (a[:-1], a[-1], True)
+        np.copyto(out, getattr(np, name)(*given), where=where)
+        return out
+
+    return make if name in STEPPED else None
+
+
 def rule_of(name: str) -> str:
     return "zeros" if name in EXTREMES else "exact" if name in ARITHMETIC else "ulps"
 
@@ -173,8 +191,15 @@ def ufunc_call(r: random.Random) -> Call:
                 lambda np, *a: getattr(np, name)(*a[:-2], out=a[-2], where=a[-1]),
                 (*given, out, where),
                 rule_of(name),
+                in_one_row(name, True),
             )
-        return Call(f"{name}(out=)", lambda np, *a: getattr(np, name)(*a[:-1], out=a[-1]), (*given, out), rule_of(name))
+        return Call(
+            f"{name}(out=)",
+            lambda np, *a: getattr(np, name)(*a[:-1], out=a[-1]),
+            (*given, out),
+            rule_of(name),
+            in_one_row(name, False),
+        )
     if how < 0.22:
         dtype = r.choice(DTYPES)
         return Call(f"{name}(dtype=)", lambda np, *a: getattr(np, name)(*a, dtype=dtype), tuple(given), rule_of(name))
@@ -269,9 +294,8 @@ def shape_call(r: random.Random) -> Call:
     )  # fmt: skip
     order = r.choice("CFAK")
     to, n, places = r.choice(DTYPES), r.randint(0, 3), [r.randint(-9, 9) for _ in range(3)]
-    modes = (
-        ("raise", "clip", "wrap") if a.base.size else ("raise",)
-    )  # NumPy 2.4 itself wraps an index into nothing for ever
+    wraps = a.of(numpy).size > 0  # NumPy 2.4 itself wraps an index into nothing for ever
+    modes = ("raise", "clip", "wrap") if wraps else ("raise",)
     b = array(r, partner(r, shape))
     table: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
         "reshape": (lambda np, a: a.reshape(-1) if a.size else a.reshape(a.shape[::-1]), (a,), "exact"),
@@ -553,7 +577,11 @@ def made(
         for number in range(first, first + calls):
             at(number)
             call = call_of(seed, number)
-            yield number, call, differ(outcome(numpy, call), outcome(lazynp, call), call)
+            ours = outcome(lazynp, call)
+            why = differ(outcome(numpy, call), ours, call)
+            if why and call.mended and not differ(outcome(numpy, call._replace(make=call.mended)), ours, call):
+                why = ""
+            yield number, call, why
 
 
 def line(seed: int, number: int, mode: str, call: Call, why: str) -> str:

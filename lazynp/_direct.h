@@ -449,16 +449,41 @@ static Py_NO_INLINE int tell_errors_in(char const *name, int raised)
 
 static int tell_errors(PyUFuncObject *f, int raised) { return tell_errors_in(f->name, raised); }
 
-/* One step through all elements, where all arrays have the same shape and no gaps. 0 where they have not. A single
- * element has no step, as in NumPy, whose loops take an operation in place without steps for a reduction. */
-static int lay_flat(Walk *w, PyArrayObject *const *arrays, int count, PyArrayObject *like, npy_intp const *size)
+/* The same for a single element. NumPy gives its loop the arrays' own steps where all have the same number of axes and the
+ * output is apart from what is read, and else none: so its loops take an operation in place for a reduction, and not all
+ * of them compute the same without steps. */
+static int lay_single(Walk *w, PyArrayObject *const *arrays, int count, int nin, int nd, npy_intp const *size)
+{
+    int stepped = 1;
+    for (int k = 0; k < count; k++) {
+        PyArrayObject *a = arrays[k];
+        if (a && PyArray_SIZE(a) != 1)
+            return 0;
+        int axes = a ? PyArray_NDIM(a) : 0;
+        stepped = stepped && (!axes || axes == nd);
+        if (count > nin && k < nin)
+            stepped = stepped && (w->data[k] >= w->data[nin] + size[nin] || w->data[nin] >= w->data[k] + size[k]);
+        else if (k == nin)
+            stepped = stepped && (nd > 1 || !PyArray_STRIDE(a, 0) || PyArray_STRIDE(a, 0) >= size[k]);
+        w->strides[k][0] = !axes ? 0 : nd == 1 ? PyArray_STRIDE(a, 0) : size[k];
+    }
+    w->strides[nin][0] = count > nin ? w->strides[nin][0] : size[nin];
+    for (int k = 0; k <= nin && !stepped; k++)
+        w->strides[k][0] = 0;
+    return 1;
+}
+
+/* One step through all elements, where all arrays have the same shape and no gaps. 0 where they have not. */
+static int lay_flat(Walk *w, PyArrayObject *const *arrays, int count, int nin, PyArrayObject *like, npy_intp const *size)
 {
     int nd = PyArray_NDIM(like);
     w->nd = 1;
     w->dims[0] = PyArray_MultiplyList(PyArray_DIMS(like), nd);
+    if (w->dims[0] == 1)
+        return lay_single(w, arrays, count, nin, nd, size);
     for (int k = 0; k < count; k++) {
         PyArrayObject *a = arrays[k];
-        if (!a || !PyArray_NDIM(a) || (w->dims[0] == 1 && PyArray_SIZE(a) == 1))
+        if (!a || !PyArray_NDIM(a))
             w->strides[k][0] = 0;
         else if (PyArray_NDIM(a) == nd && (nd == 1 || PyArray_IS_C_CONTIGUOUS(a))
                  && (a == like || !memcmp(PyArray_DIMS(a), PyArray_DIMS(like), (size_t)nd * sizeof(npy_intp))))
@@ -466,6 +491,7 @@ static int lay_flat(Walk *w, PyArrayObject *const *arrays, int count, PyArrayObj
         else
             return 0;
     }
+    w->strides[nin][0] = count > nin ? w->strides[nin][0] : size[nin];
     return 1;
 }
 
@@ -529,13 +555,11 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
         w.data[nin] = PyArray_BYTES(out);
     }
 
-    int nd = PyArray_NDIM(like), flat = lay_flat(&w, arrays, count, like, size);
+    int nd = PyArray_NDIM(like), flat = lay_flat(&w, arrays, count, nin, like, size);
     npy_intp total = 1;
     if (flat) {
         total = w.dims[0];
         dims = PyArray_DIMS(like);
-        if (!out)
-            w.strides[nin][0] = size[nin];
     }
     else {
         if (nd > AXES || !found->exact || !lay_rows(&w, arrays, count, like, out != NULL))

@@ -110,3 +110,31 @@ def test_write_of_one_complex_number_into_a_region_without_axes(mode: str) -> No
         a = np.array([3.0])
         a[0, ...] = np.array([7 + 1j])
         assert a.tolist() == [7]
+
+
+@pytest.mark.parametrize("mode", ["graph", "auto"])
+def test_an_int_that_the_loop_does_not_have_comes_before_its_casts(mode: str) -> None:
+    for name, dtype, number, to in (
+        ("add", "b", -1, "B"),
+        ("ldexp", "f", 2**64, "f"),
+        ("logical_and", "e", 2**64, "?"),
+    ):
+        for np_ in (numpy, np):
+            with config(mode=mode), pytest.raises(OverflowError):
+                getattr(np_, name)(np_.array(numpy.ones(3, dtype)), number, dtype=to)
+
+
+def test_known_errors_of_numpy_pass_and_others_do_not() -> None:
+    row, out = fuzz.Operand(numpy.arange(17) % 3 - 1), fuzz.Operand(numpy.zeros(17, bool), (fuzz.ENDS,))
+    made = fuzz.Call("signbit(out=)", lambda np, a, out: np.signbit(a, out=out), (row, out), "exact")
+    mended = made._replace(mended=fuzz.in_one_row("signbit", False))
+    with config(mode="graph"):
+        right = fuzz.outcome(numpy, mended._replace(make=mended.mended))
+        assert not fuzz.differ(right, fuzz.outcome(np, made), made)
+    assert fuzz.in_one_row("sign", False) is None
+
+
+def test_places_that_wrap_around_in_a_view_without_elements_are_not_asked_for() -> None:
+    """NumPy goes on for ever: `--seed 2611 --first 96597`."""
+    with numpy.errstate(all="ignore"):
+        fuzz.outcome(numpy, fuzz.call_of(2611, 96597))

@@ -23,11 +23,21 @@ from ..ops.ufuncs import called, ufuncs
 from ..runtime.recorder import recorder
 from ..runtime.storage import Storage, lock
 from ..runtime.views import INDEX, TRANSPOSE, View, inverse_of
+from . import complex_products
 from .array import HOST_VIEW, Handle, Writes, is_traced, known, ndarray, new_handle, of_node, writeable
 from .host import TracedArgumentError, bare, by_engine, fresh, note_work, on_traced
 from .line_warnings import at_line
 from .masked import elementwise_selection, selection_of
-from .record import INTEGER_LIMITS, cast_node, errors_kept, host_value, nodes_of, out_of_range, tells_errors, told
+from .record import (
+    INTEGER_LIMITS,
+    cast_node,
+    errors_kept,
+    host_value,
+    nodes_of,
+    out_of_range,
+    tells_errors,
+    told,
+)
 
 # The ufunc of each operator.
 BINARY = {
@@ -243,8 +253,8 @@ def straightened(x: Any, inverse: tuple[int, ...]) -> Any:
     return x._derived_(TRANSPOSE, inverse)
 
 
-def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
-    """The node; or NumPy's own error for such operands."""
+def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any, out: Any = None) -> Node:
+    """The node; or NumPy's own error for such operands. `out`: what NumPy would write into."""
     exponent = nodes[1].value if name == "power" else None
     if name == "power" and OLD_POWERS and exponent is None and not nodes[1].shape and not nodes[1].trace:
         exponent = numpy.asarray(operands[1])[()]
@@ -252,6 +262,8 @@ def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
         name = power_name(nodes[0].dtype, exponent)
         if name != "power":
             nodes = nodes[:1]
+    if name in complex_products.NAMES and complex_products.is_one_by_one(name, nodes, operands, out):
+        return complex_products.rounded(nodes)
     try:
         node = called[name](*nodes)
     except (TypeError, ValueError, OverflowError):
@@ -350,9 +362,10 @@ def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, ot
     small = config.limit >= 0 and all_at_once(name, (self, other))
     if pinned or small or name not in ufuncs or not writeable(self):
         return None
-    target, given, order = self, other, common_order((self, other))
+    given, target = complex_products.forwards(name, (other, self))
+    order = common_order((target, given))
     if order is not None and len(order) == self.ndim:  # the new value is computed as it lies, with what reads it later
-        target, given = in_memory_order((self, other), order)
+        target, given = in_memory_order((target, given), order)
     nodes = nodes_of((target, given))
     if nodes is None:
         return None
@@ -375,7 +388,7 @@ def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes:
     is to tell of errors in the operation and in a cast together."""
     if out_of_range(nodes):
         inplace_host(dummy(self), dummy(other))
-    node = ufunc_node(name, inplace_host, nodes, (self, other))
+    node = ufunc_node(name, inplace_host, nodes, (self, other), self)
     shape = self._s_.node.shape if selection_of(self) is not None else self.shape  # type: ignore[union-attr]
     if node.shape != shape or not numpy.can_cast(node.dtype, self.dtype, "same_kind"):
         inplace_host(dummy(self), dummy(other))

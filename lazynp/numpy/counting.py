@@ -23,16 +23,16 @@ from ..ops.reductions import reductions
 from ..ops.shape import broadcast_to, reshape, slice_, transpose, whole
 from ..ops.shape import set_ as written_into
 from ..ops.ufuncs import called
-from . import ufunc
+from . import complex_products, ufunc
 from .arithmetic import assign
 from .array import Handle, is_native, is_traced, ndarray, of_node
 from .gathers import Places, places_of
 from .host import at_hand
 from .layout import array_of, settled
 from .library import shown, wanted
-from .record import as_node, as_nodes, by, cast_node, errors_kept, nodes_of, told
+from .record import as_node, as_nodes, by, cast_node, errors_kept, nodes_of, spreads, told
 from .recorded import concrete, flat, in_place, one_axis, value_of
-from .recorded_ufuncs import spreads, to_node_operand
+from .recorded_ufuncs import to_node_operand
 
 Rule = Callable[..., Any]
 FLOAT, COMPLEX, INTP = numpy.dtype(float), numpy.dtype(complex), numpy.dtype(numpy.intp)
@@ -340,8 +340,10 @@ def at(name: str, a: Any, indices: Any, *values: Any) -> Any:
 def at_mask(op: Op, a: ndarray, mask: Node, values: list[Node]) -> Any:
     """`at` with a mask and numbers."""
     base = a._node_()
+    given = [base, *values]
     try:
-        new = cast_node(op(base, *values), a.dtype)
+        made = complex_products.rounded(given) if complex_products.is_product(op.name, given) else op(*given)
+        new = cast_node(made, a.dtype)
     except TypeError:
         return NotImplemented
     assign(a, elementwise.where(mask, new, base))
@@ -376,8 +378,12 @@ def in_rounds(op: Op, region: Node, places: Places, values: list[Node]) -> Node 
         at_now = [leaf(now.shape, i.dtype, i[now]) for i in rows]
         there = [indexing.take(v, leaf(now.shape, now.dtype, now), 0) for v in values] if times.any() else values
         current = indexing.gather(made, *at_now, axes=places.axes, at=0, bounds="raise")
+        given = [current, *there]
         try:
-            new = cast_node(told(op(current, *there), by(functools.partial(at_each, op.ufunc))), region.dtype)
+            if complex_products.is_product(op.name, given):  # whose numbers `at` takes one by one
+                new = cast_node(complex_products.rounded(given), region.dtype)
+            else:
+                new = cast_node(told(op(*given), by(functools.partial(at_each, op.ufunc))), region.dtype)
         except TypeError:
             return None
         made = indexing.scatter(made, new, *at_now, axes=places.axes, at=0, bounds="raise", mode="set")

@@ -42,8 +42,8 @@ from .dispatch import Dispatcher
 from .host import PLAIN, at_hand, fresh, part_of, to_host, wrap_result
 from .layout import array_of, order_of_copies, settled
 from .library import shown, wanted
-from .record import apply, by, cast_node, nodes_of, told
-from .recorded_ufuncs import recordable, spreads, stack_order
+from .record import apply, by, cast_node, nodes_of, spreads, told
+from .recorded_ufuncs import recordable, stack_order
 from .reduce import RULES
 
 Function = Callable[..., Any]

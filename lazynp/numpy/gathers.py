@@ -20,8 +20,7 @@ from .arithmetic import assign
 from .array import Handle, is_native, known, ndarray, of_node, root
 from .host import TracedArgumentError, at_hand, to_host
 from .layout import array_of
-from .record import MOST_AXES
-from .recorded_ufuncs import spreads
+from .record import MOST_AXES, spreads
 
 
 class Places(NamedTuple):

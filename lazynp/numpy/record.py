@@ -126,6 +126,11 @@ def large_number(x: int, arrays: Sequence[Any]) -> Node | None:
     return None
 
 
+def spreads(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether an array fills a region without more axes than that has."""
+    return len(given) <= len(shape) and all([n in (1, m) for n, m in zip(given[::-1], shape[::-1])])
+
+
 def as_nodes(inputs: Sequence[Any]) -> list[Node] | None:
     """Nodes for all operands, or None; None too where NumPy is to tell of floating-point errors as they happen: of what
     takes several operations here, in which others may happen."""

@@ -18,11 +18,11 @@ from ..ops.ufuncs import called, ufuncs
 from ..runtime.processes import processes
 from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of
-from . import arithmetic
+from . import arithmetic, complex_products
 from .arithmetic import assign, assign_where, dummy
 from .array import Handle, is_native, is_traced, known, ndarray, of_node, writeable
 from .host import PLAIN, at_hand, dtype_of, returned, to_host
-from .record import MOST_AXES, as_node, by, cast_node, cast_where, nodes_of, out_of_range, tells_errors, told
+from .record import MOST_AXES, as_node, by, cast_node, cast_where, nodes_of, out_of_range, spreads, tells_errors, told
 
 ENGINE = frozenset({*called, "matmul"})
 NATIVE_KEYWORDS = frozenset({"out", "where", "dtype", "casting", "subok", "order"})
@@ -49,23 +49,26 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
     if name == "matmul" or out is None and where is not True or out is not None and not recordable(out):
         return NotImplemented
     operands: Any = [to_node_operand(a) for a in args]
-    order = arithmetic.common_order(operands if out is None else (*operands, out)) if where is True else None
     target = out
+    if out is not None and where is True:
+        *operands, target = complex_products.forwards(name, (*operands, out))
+    order = arithmetic.common_order(operands if out is None else (*operands, target)) if where is True else None
     if order is not None and (out is None or out.ndim == len(order)):
         *operands, target = arithmetic.in_memory_order((*operands, out), order)
     nodes = nodes_of(operands)
     if nodes is None or out_of_range(nodes):
         return NotImplemented
     if dtype is not None:
-        nodes = loop_operands(u, nodes, dtype, casting)
+        nodes = loop_operands(u, operands, nodes, dtype, casting)
     elif casting != "same_kind" and (casting != "unsafe" or out is None):
         return NotImplemented
     if nodes is None:
         return NotImplemented
     if where is not True and (name == "power" or tells_errors(*args)):  # where the mask is not set nothing is looked at
         return NotImplemented
+    one_by_one = complex_products.is_one_by_one(name, nodes, operands, target, where is not True)
     try:
-        node = called[name](*nodes)
+        node = complex_products.rounded(nodes) if one_by_one else called[name](*nodes)
     except (TypeError, ValueError, OverflowError):
         return NotImplemented
     if out is not None and not fits(node, target, casting):
@@ -147,11 +150,6 @@ def written_to(out: ndarray, value: ndarray) -> bool:
     return True
 
 
-def spreads(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether an array fills a region without more axes than that has."""
-    return len(given) <= len(shape) and all([n in (1, m) for n, m in zip(given[::-1], shape[::-1])])
-
-
 def write(out: Any, node: Node, where: Any) -> Any:
     """The result of a call with `out=`, and perhaps `where=`."""
     if where is not True:
@@ -221,7 +219,7 @@ def stack_order(operands: list[Any], core: int = 2) -> tuple[int, ...] | None:
 DTYPE_CLASS = type(numpy.dtypes.Float64DType)
 
 
-def loop_operands(u: Any, nodes: list[Node], dtype: Any, casting: Any) -> list[Node] | None:
+def loop_operands(u: Any, given: Any, nodes: list[Node], dtype: Any, casting: Any) -> list[Node] | None:
     """The operands, cast to the loop that `dtype=` chooses. Raises NumPy's errors."""
     if type(dtype) is tuple:
         return None
@@ -230,14 +228,26 @@ def loop_operands(u: Any, nodes: list[Node], dtype: Any, casting: Any) -> list[N
     if not is_native(target):
         return None
     operands = tuple([type(n.value) if n.weak and n.value is not None else n.dtype for n in nodes])
-    loop = u.host.resolve_dtypes((*operands, None), signature=(None,) * u.nin + (target,), casting=casting)
+    try:
+        loop = u.host.resolve_dtypes((*operands, None), signature=(None,) * u.nin + (target,), casting=casting)
+    except TypeError:
+        try_numbers(u.host, given, operands, dtype=dtype, casting=casting)
+        raise
+    try_numbers(u.host, given, loop, dtype=dtype, casting=casting)
     if loop[-1] != target or not all(is_native(d) for d in loop):
         return None
-    if not all([n.weak for n in nodes]):  # Python's numbers have to fit beside arrays
-        for n, d in zip(nodes, loop):
-            if n.weak and type(n.value) is int and d.kind in "iu":
-                d.type(n.value)
     return [cast_node(n, d) for n, d in zip(nodes, loop)]
+
+
+def try_numbers(host: Any, given: Any, loop: Any, **kwargs: Any) -> None:
+    """Have NumPy raise its errors for Python's ints beside arrays. It looks whether the loop has the number before it
+    looks whether the arrays may be cast, and both where these have no elements too. An array whose imaginary part is
+    discarded stands here as one that was cast already: NumPy's warning of it comes with the cast."""
+    if int not in map(type, given):
+        return
+    arrays = [x.dtype if isinstance(x, (Handle, numpy.ndarray)) else None for x in given]
+    dtypes = [d if a is not None and a.kind == "c" and d.kind != "c" else a for a, d in zip(arrays, loop)]
+    host(*[x if d is None else numpy.empty(0, d) for x, d in zip(given, dtypes)], **kwargs)
 
 
 def to_node_operand(x: Any) -> Any:

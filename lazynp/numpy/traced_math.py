@@ -202,7 +202,7 @@ def elementwise_call(
     nodes = [node_of(x) for x in args]
     if dtype is not None:
         dtype = dtype() if type(dtype) is type(numpy.dtypes.Float64DType) else dtype
-        loop = loop_operands(ufunc_of(getattr(numpy, name)), nodes, dtype, casting)
+        loop = loop_operands(ufunc_of(getattr(numpy, name)), args, nodes, dtype, casting)
         if loop is None:
             raise TracedArgumentError(f"{name} with dtype={dtype}")
         nodes = loop

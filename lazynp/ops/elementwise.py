@@ -280,6 +280,15 @@ multiply = ufunc_op(
     code=arithmetic(ALL, b="({0} & {1})", iuf="{T}({0} * {1})", c="times({0}, {1})", errors="oi", tiled="b"),
 )
 multiply.shorter = shorter_product
+
+
+def multiply_rounded(x: Node, y: Node) -> Node:
+    """The product of complex numbers with each product of their parts rounded: a loop for many numbers may fuse one of
+    two products with the sum of both."""
+    a, b, c, d = real(x), imag(x), real(y), imag(y)
+    return make_complex(subtract(multiply(a, c), multiply(b, d)), add(multiply(a, d), multiply(b, c)))
+
+
 divide = ufunc_op(
     "divide",
     lambda g, out, x, y: divide(g, y),
