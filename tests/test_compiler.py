@@ -352,6 +352,22 @@ def test_machine_code_that_is_slower_than_the_interpreter_rests(client, monkeypa
     fresh.shutdown()
 
 
+@pytest.mark.parametrize(("operations", "n", "is_compiled"), [(1, 100, False), (1, 5000, True), (2, 100, True)])
+def test_a_single_operation_on_few_elements_stays_with_numpy(client, monkeypatch, operations, n, is_compiled):
+    monkeypatch.setattr(kernels, "client", functools.cache(lambda: client))
+    body = [Instr("power", (0, 0), ("float64",) * 2, "float64"), Instr("sqrt", (1,), ("float64",), "float64")]
+    kernel = kernels.Kernel(KernelSpec(("float64",), (), tuple(body[:operations]), (operations,), 1))
+    x = np.linspace(0.5, 1.5, n)
+    out = np.empty_like(x)
+    with config(compile_after=0.0):
+        for _ in range(2):
+            kernel.run([x], [], [out], x.shape)
+            assert client.wait(PATIENCE)
+    want = x**x if operations == 1 else np.sqrt(x**x)
+    np.testing.assert_allclose(out, want, rtol=1e-14)
+    assert any([f.compiled is not None for f in kernel.forms.values()]) == is_compiled
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_every_complex_ufunc(client, dtype):
     spec, names = all_ops(dtype)

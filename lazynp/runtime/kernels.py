@@ -39,6 +39,7 @@ RETRY = 2.0  # seconds until a kernel that could not be handed to the compiler i
 KERNELS_KEPT = 2048
 ALONE, BESIDE = 3, 6  # calls of new machine code that are timed: after the interpreter's, and in turns with it
 SHORTEST, MANY = 2e-4, 1 << 15  # seconds in the interpreter, and elements, of a call that is compared
+FEW = 2048  # elements for which a single operation is as well done by NumPy's loop
 MARGIN = 1.25  # machine code may take so much longer: in a chain it is faster than alone
 REST = 0.5  # seconds for which machine code that was slower is not used, the first time
 INTERPRETED, COMPILED, TIMED = "interpreted", "compiled", "timed"
@@ -207,13 +208,15 @@ class Kernel:
     """One spec: its interpreter program and its compiled forms, by how the operands lie."""
 
     # `hasten`: the user asked for a compiled function (`jit`); it is compiled without having cost anything.
-    __slots__ = ("spec", "interpreted", "forms", "exact", "compilable", "weight", "hasten")
+    # `least`: elements of a call that machine code is worth being made for.
+    __slots__ = ("spec", "interpreted", "forms", "exact", "compilable", "weight", "hasten", "least")
 
     def __init__(self, spec: KernelSpec) -> None:
         self.spec = spec
         self.interpreted: Program | None = None
         refused = compilable(spec)
         self.compilable, self.hasten = refused is None, False
+        self.least = 1 if len(spec.body) > 1 else FEW
         if refused is not None:
             profile.refused[refused] += 1
         self.forms: dict[
@@ -283,7 +286,7 @@ class Kernel:
         if chain is None or not chain.kept:  # whose calls may be to write what would be copied
             ins = [x if x.flags.c_contiguous or x.size * REPEATED > n else np.ascontiguousarray(x) for x in ins]
         form = None
-        if self.compilable and n and config.compile and not config.deterministic:
+        if self.compilable and n >= self.least and config.compile and not config.deterministic:
             key = (shape, *[x.strides for x in ins], *[x.shape for x in ins], *[x.strides for x in outs])
             found = self.exact.get(key) or self.exact.recall(key)
             if found is None:
