@@ -333,6 +333,8 @@ LINALG_CASES = [
     plain("inv", well(2, (), True), "complex"),
     plain("det", well(3)),
     plain("det", well(2, (2,), True), "complex"),
+    plain("det", well(4), "of four rows"),
+    Case("cofactors", linalg.cofactors_op, well(4, (2,))),
     Case("slogdet", many(linalg.slogdet, 0, 1), well(3), lambda jax, jnp, a: tuple(jnp.linalg.slogdet(a))),
     Case(
         "slogdet complex",

@@ -152,6 +152,9 @@ def test_determinants_of_singular_matrices_have_derivatives(mode: str) -> None:
     with lazynp.config(**MODES[mode]):
         agree(lazynp.grad(lazynp.linalg.det)(lazynp.array(x)), [[0.0, 0, 0], [0, 0, 0], [2, 2, -2]])
         agree(lazynp.jit(lazynp.grad(lazynp.linalg.det))(lazynp.array(x[:2, :2] * 0)), numpy.zeros((2, 2)))
+        rank = numpy.diag([2.0, 3.0, 0.5, 0.0])
+        agree(lazynp.grad(lazynp.linalg.det)(lazynp.array(rank)), numpy.diag([0.0, 0, 0, 3]))
+        agree(lazynp.grad(lazynp.linalg.det)(lazynp.array(numpy.diag([2.0, 3, 0, 0]))), numpy.zeros((4, 4)))
 
 
 def test_arrays_of_lists_that_contain_themselves() -> None:
@@ -159,3 +162,53 @@ def test_arrays_of_lists_that_contain_themselves() -> None:
     endless.append(endless)
     with pytest.raises(ValueError, match=r"sequence|deep"):
         lazynp.array(endless, float)
+
+
+REDUCED = {
+    "numbers that the loop does not have": [
+        lambda np, x, m: np.min(x.astype("B"), axis=0, initial=300, where=m),
+        lambda np, x, m: np.maximum.reduce(x.astype("b"), initial=-1, dtype="B"),
+        lambda np, x, m: np.bitwise_or.reduce(x.astype("b"), initial=300),
+        lambda np, x, m: np.maximum.reduce(x.astype("f"), initial=2**70, where=m),
+    ],
+    "numbers to begin with": [
+        lambda np, x, m: np.subtract.reduce(x.astype("B"), axis=1, initial=5),
+        lambda np, x, m: np.divide.reduce(x + 1.0, axis=1, initial=2.0),
+        lambda np, x, m: np.subtract.reduce(x, where=m, initial=3),
+        lambda np, x, m: np.hypot.reduce(x.astype("f"), where=m & False, initial=-1),
+        lambda np, x, m: np.lcm.reduce(x, where=m & False, initial=-1),
+    ],
+    "none": [
+        lambda np, x, m: np.add.reduce(x, where=m, initial=None),
+        lambda np, x, m: np.add.reduce(x / 3, initial=None, out=np.zeros(4, int)),
+        lambda np, x, m: np.logical_and.reduce(x / 4, initial=None, out=np.zeros(4, int)),
+        lambda np, x, m: np.add.reduce(x / 3, initial=2.5, out=np.zeros(4, int)),
+    ],
+    "what is left out": [lambda np, x, m: np.logaddexp.reduce(x > 3, where=m)],
+    "einsum into a wider type": [
+        lambda np, x, m: np.einsum("ij->j", x.astype("e") / 3, out=np.zeros(4, "F")),
+        lambda np, x, m: np.einsum("ij->j", x.astype("b") * 20, out=np.zeros(4, "l")),
+        lambda np, x, m: np.einsum("ij->j", x / 3, out=np.zeros(4, "f")),
+    ],
+    "casting": [lambda np, x, m: np.multiply(x.astype("F"), 2, dtype="F", casting="equiv")],
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("what", REDUCED)
+def test_unusual_arguments_of_reductions(what: str, mode: str) -> None:
+    x, m = numpy.arange(12).reshape(3, 4), numpy.arange(12).reshape(3, 4) % 3 > 0
+
+    def made(np: Any, call: Any) -> Any:
+        try:
+            return call(np, np.array(x), np.array(m))
+        except (TypeError, ValueError, OverflowError) as error:
+            return type(error)
+
+    with lazynp.config(**MODES[mode]):
+        for call in REDUCED[what]:
+            ours, theirs = made(lazynp, call), made(numpy, call)
+            if isinstance(theirs, type):
+                assert ours is theirs
+            else:
+                agree(ours, theirs)

@@ -95,7 +95,7 @@ def kept(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
 
 
 FACTORS = {
-    **dict.fromkeys(("lu", "inv", "det", "slogdet", "solve", "solve_or_nan"), "lu"),
+    **dict.fromkeys(("lu", "inv", "det", "cofactors", "slogdet", "solve", "solve_or_nan"), "lu"),
     **dict.fromkeys(("svd", "svd_or_nan", "svdvals_or_nan", "pinv_or_nan"), "svd"),
     **dict.fromkeys(("eigh", "eigh_or_nan", "eigh_of_triangle_or_nan"), "eigh"),
     **dict.fromkeys(("eig_without_slopes", "eigvals_or_nan"), "eig"),

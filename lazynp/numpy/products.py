@@ -138,7 +138,7 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
         return NotImplemented
     if view:
         return view_of(operands[0], first, output)
-    common = numpy.result_type(*[n.dtype for n in nodes])
+    common = numpy.result_type(*[x.dtype for x in (nodes if out is None else (*nodes, out))])
     target = common if dtype is None else numpy.dtype(dtype)
     if target.char not in "?bBhHiIlLqQefdgFDG" or not all([numpy.can_cast(n.dtype, target, casting) for n in nodes]):
         return NotImplemented

@@ -225,8 +225,8 @@ def loop_operands(u: Any, given: Any, nodes: list[Node], dtype: Any, casting: An
         return None
     dtype = dtype() if type(dtype) is DTYPE_CLASS else dtype
     target = dtype_of(dtype)
-    if not is_native(target):
-        return None
+    if not is_native(target) or casting == "equiv" and any([n.weak for n in nodes]):
+        return None  # beside "equiv" and Python's numbers NumPy's `resolve_dtypes` itself crashes
     operands = tuple([type(n.value) if n.weak and n.value is not None else n.dtype for n in nodes])
     try:
         loop = u.host.resolve_dtypes((*operands, None), signature=(None,) * u.nin + (target,), casting=casting)

@@ -47,7 +47,7 @@ from .host import (
 from .layout import array_of
 from .line_warnings import METHODS, as_line, at_line
 from .overrides import has_hook
-from .record import cast_node, errors_kept, nodes_of, told
+from .record import INTEGER_LIMITS, cast_node, errors_kept, nodes_of, told
 from .recorded_ufuncs import recordable
 
 NoValue = numpy._globals._NoValue
@@ -124,6 +124,8 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
         return NotImplemented
     if out is not None and (type(out) is tuple or type(out) is not ndarray):
         return NotImplemented
+    if out is not None and initial is None:  # NumPy begins with the first element in the dtype of `out`
+        return NotImplemented
     target = None if out is None or name not in BY_OUT and not name.startswith("logical") else out.dtype
     if target is not None and not is_native(target):
         return NotImplemented
@@ -132,7 +134,7 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
         dtype = getattr(numpy, name).resolve_dtypes(operands, reduction=True, casting="unsafe")[2]
     plainly = initial is NoValue and where is True
     if not plainly:
-        prepared = begun(name, x, initial, where)
+        prepared = begun(name, x, initial, where, *[d for d in (x.dtype, dtype, target) if d is not None])
         if prepared is None:
             return NotImplemented
         x, first = prepared
@@ -173,15 +175,16 @@ def read_as(node: Node, dtype: Any) -> Node:
     return real(node)
 
 
-def begun(name: str, x: ndarray, initial: Any, where: Any) -> tuple[ndarray, Any] | None:
+def begun(name: str, x: ndarray, initial: Any, where: Any, *dtypes: Any) -> tuple[ndarray, Any] | None:
     """What a reduction with `initial=` or `where=` reduces, with what does not change the result in place of what is
-    left out, and the number to begin with (None: none); None where it is NumPy's to do, or to complain of."""
-    neutral = getattr(numpy, name).identity
+    left out, and the number to begin with (None: none); None where it is NumPy's to do, or to complain of. `dtypes`:
+    those that the number becomes, of x, of the loop and of `out=`."""
+    neutral = getattr(numpy, name).identity if initial is not None else None
     first = None if initial is NoValue else initial
     if not x.size:
         return None
     if first is not None:
-        if type(first) not in NUMBERS or numpy.result_type(x.dtype, first) != x.dtype:
+        if not ufuncs[name].associative or not all([takes(d, first) for d in dtypes]):
             return None
         if first == 0 and name == "add" and numpy.signbit(numpy.real(first)):  # a sum that begins with -0 may be -0
             return None
@@ -196,8 +199,21 @@ def begun(name: str, x: ndarray, initial: Any, where: Any) -> tuple[ndarray, Any
     nodes = nodes_of((where, x) if order is None else in_memory_order((where, x), order))
     if nodes is None:
         return None
-    filled = array_of(select(*nodes, Node.of_scalar(numpy.asarray(neutral).astype(x.dtype)[()])))
+    fill = numpy.asarray(neutral).astype(x.dtype)[()]
+    if not numpy.isfinite(neutral) and fill != neutral:  # an infinity, of what is no float
+        return None
+    if first is not None and getattr(numpy, name)(first, fill) != first:  # what is left where all is left out
+        return None
+    filled = array_of(select(*nodes, Node.of_scalar(fill)))
     return filled if order is None else filled._derived_(TRANSPOSE, order), first
+
+
+def takes(dtype: numpy.dtype[Any], number: Any) -> bool:
+    """Whether a loop of a dtype begins with a number as it is."""
+    if type(number) not in NUMBERS or numpy.result_type(dtype, number) != dtype:
+        return False
+    lowest, highest = INTEGER_LIMITS.get(dtype.char, INTEGER_LIMITS["q"])
+    return type(number) is not int or lowest <= number <= highest
 
 
 NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdgFDG"]})

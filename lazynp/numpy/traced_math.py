@@ -132,7 +132,8 @@ def c_einsum(subscripts: Any, *operands: Any, out: Any = None, dtype: Any = None
     if type(subscripts) is not str:
         return NotImplemented
     nodes = [node_of(x) for x in operands]
-    common = numpy.result_type(*[n.dtype for n in nodes]) if dtype is None else numpy.dtype(dtype)
+    given = nodes if out is None else (*nodes, out)
+    common = numpy.result_type(*[x.dtype for x in given]) if dtype is None else numpy.dtype(dtype)
     einsum = importlib.import_module("lazynp.ops.einsum").einsum  # which loads opt_einsum
     return written(out, einsum(subscripts, *[cast_node(n, common) for n in nodes]))
 

@@ -200,7 +200,7 @@ def inv_jvp(tangents: Tangents, out: Node, a: Node) -> Node | None:
 
 
 def cofactors(a: Node) -> Node:
-    """Of matrices of two or three rows."""
+    """Of matrices of two or three rows, as products of their elements."""
     n = a.shape[-1]
 
     def at(i: int, k: int) -> Node:
@@ -217,12 +217,43 @@ def cofactors(a: Node) -> Node:
     return reshape(stack(*parts, axis=a.ndim - 2), shape=a.shape)
 
 
-def det_jvp(tangents: Tangents, out: Node, a: Node) -> Node | None:
-    """Jacobi's formula; of up to three rows with the cofactors: a larger matrix that is singular raises."""
+def cofactor_values(xp: Any, a: Any) -> Any:
+    """Of matrices of any size, the determinant times the inverse's transpose; of
+    singular ones from a = u s v, where the cofactors of s are products of all other singular values."""
+    try:
+        return xp.linalg.det(a)[..., None, None] * np.swapaxes(xp.linalg.inv(a), -1, -2)
+    except np.linalg.LinAlgError:
+        u, s, v = xp.linalg.svd(a)
+    others = np.where(np.eye(s.shape[-1], dtype=bool), 1, s[..., None, :]).prod(-1)
+    sign = xp.linalg.det(u) * xp.linalg.det(v)
+    return sign[..., None, None] * ((u.conj() * others[..., None, :]) @ v.conj())
+
+
+def cofactors_jvp(tangents: Tangents, out: Node, a: Node) -> Node | None:
     t = tangents[0]
-    if t is None or a.shape[-1] not in (2, 3):
-        return None if t is None else multiply(out, trace(matmul(inv(a), t)))
-    return add_reduce(multiply(cofactors(a), t), axes=(a.ndim - 2, a.ndim - 1), keepdims=False, dtype=None)
+    if t is None:
+        return None
+    inverse = swap_last(inv(a))
+    along = add_reduce(multiply(out, t), axes=(a.ndim - 2, a.ndim - 1), keepdims=True, dtype=None)
+    return subtract(multiply(along, inverse), matmul(matmul(inverse, swap_last(t)), out))
+
+
+cofactors_op = Failing(
+    "cofactors",
+    LIBRARY,
+    lambda a: Aval(a.shape, a.dtype),
+    lambda xp, a: xp.stacked(functools.partial(cofactor_values, xp), a),
+    jvp=cofactors_jvp,
+)
+cofactors_op.batch = front_batch(cofactors_op)
+
+
+def det_jvp(tangents: Tangents, out: Node, a: Node) -> Node | None:
+    """Jacobi's formula."""
+    if tangents[0] is None:
+        return None
+    around = cofactors(a) if a.shape[-1] in (2, 3) else cofactors_op(a)
+    return add_reduce(multiply(around, tangents[0]), axes=(a.ndim - 2, a.ndim - 1), keepdims=False, dtype=None)
 
 
 def slogdet_jvp(tangents: Tangents, out: Node, a: Node) -> tuple[Node | None, Node | None] | None:

@@ -100,3 +100,11 @@ def test_every_template_comes_to_something() -> None:
     for number in range(800):
         used |= set(door_texts.program(number).templates)
     assert not [t.numpy for t in door_texts.TEMPLATES if t not in used]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "number", [105, 249], ids=["determinant of a singular matrix", "eigenvectors of one of rank 1"]
+)
+def test_programs_that_the_long_run_found(number: int) -> None:
+    assert not check(number)
