@@ -98,3 +98,12 @@ def test_the_size_of_a_single_number_that_lies_backwards(mode: str) -> None:
     with config(mode=mode):
         a = numpy.array([8.765044185565785e-05 + 0.0014417446218430996j], "F")
         assert numpy.asarray(lazynp.absolute(lazynp.array(a)[::-1])) == numpy.absolute(a[::-1])
+
+
+@pytest.mark.parametrize("mode", ["graph", "auto"])
+def test_products_in_place_of_no_numbers(mode: str) -> None:
+    """Found by fuzzing: `--seed 2711 --first 107286`."""
+    with config(mode=mode):
+        a = lazynp.zeros(0, "D")
+        a *= 1 + 2j
+        assert lazynp.square(a, out=a).shape == (0,)

@@ -53,7 +53,7 @@ def is_one_by_one(name: str, nodes: list[Node], operands: Any, out: Any = None, 
         ):
             return False  # kernels give NumPy's loop such rows as NumPy does
         steps = [min(max(strides_in(x, out.shape)[0] // dtype.itemsize, -2), 2) for x in (*operands, out)]
-        return rounds_with(name, dtype.char, tuple(steps))
+        return steps[-1] != 0 and rounds_with(name, dtype.char, tuple(steps))  # 0: there are no elements
     axes = {x.ndim for x in arrays if x.ndim}  # of a single number, which the iterator gives to the loop without a step
     if out is None:
         return len(axes) > 1

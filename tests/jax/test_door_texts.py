@@ -104,7 +104,7 @@ def test_every_template_comes_to_something() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "number", [105, 249], ids=["determinant of a singular matrix", "eigenvectors of one of rank 1"]
+    "number", [105, 249], ids=["det of a singular matrix", "eigh of rank one"]
 )
 def test_programs_that_the_long_run_found(number: int) -> None:
     assert not check(number)
