@@ -320,7 +320,7 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
 
     The rounds combine the same pairs as JAX's: Blelloch, Prefix sums and their applications (1990).
 
-    Raises: ValueError where the elements differ in length.
+    Raises: ValueError where the elements differ in length; TypeError where fn changes their dtypes.
     """
     if not callable(fn):
         raise TypeError("lax.associative_scan: fn argument should be callable.")

@@ -83,7 +83,7 @@ class PyTreeDef:
         kind = self.spec.type
         one = self.spec.one_level()
         data = one.walk([None] * one.num_leaves, lambda t, d, c: d, lambda x: x)
-        return kind, None if data is kind else data  # of a named tuple, the type is all
+        return kind, None if data is kind else keys_fixed(kind, data)  # of a named tuple, the type is all
 
     def compose(self, inner: PyTreeDef) -> PyTreeDef:
         """This structure with `inner` in the place of each leaf."""
@@ -102,7 +102,7 @@ class PyTreeDef:
 
     def walk(self, f_node: Callable[..., Any] | None, f_leaf: Callable[..., Any] | None, leaves: Iterable[Any]) -> Any:
         """`f_node(children, data)` from the leaves up, with what a node keeps beside its children."""
-        node = None if f_node is None else lambda kind, data, children: f_node(tuple(children), data)
+        node = None if f_node is None else lambda kind, data, part: f_node(tuple(part), keys_fixed(kind, data))
         return self.spec.walk(list(leaves), node, f_leaf)
 
 
@@ -119,11 +119,14 @@ def node_text(kind: type, data: Any, children: Sequence[str]) -> str:
         return "{" + ", ".join(f"{k!r}: {c}" for k, c in zip(data, children)) + "}"
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return f"CustomNode(namedtuple[{kind.__name__}], [{parts}])"
+    return f"CustomNode({kind.__name__}[{keys_fixed(kind, data)}], [{parts}])"
+
+
+def keys_fixed(kind: type, data: Any) -> Any:
+    """What a node keeps beside its children, the keys of an OrderedDict and a defaultdict in a tuple, as in JAX."""
     if kind is OrderedDict:
-        data = tuple(data)
-    elif kind is defaultdict:
-        data = (data[0], tuple(data[1]))
-    return f"CustomNode({kind.__name__}[{data}], [{parts}])"
+        return tuple(data)
+    return (data[0], tuple(data[1])) if kind is defaultdict else data
 
 
 def child_keys(tree: Any, entries: Sequence[Any]) -> list[Any]:
@@ -311,17 +314,18 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
 def tree_transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:
     """A tree of trees inside out. Without an inner structure, that of the first leaf.
 
-    Raises: TypeError where the tree is not made of the two.
+    Raises: TypeError where the tree has another number of leaves than one that is made of the two.
     """
     outer = PyTreeDef(outer_treedef)
     if inner_treedef is None:
         inner_treedef = tree_structure(outer.flatten_up_to(pytree_to_transpose)[0])
     inner = PyTreeDef(inner_treedef)
     leaves, treedef = tree_flatten(pytree_to_transpose)
-    if treedef != outer.compose(inner):
-        raise TypeError(f"Mismatch:\n{treedef}\n != \n{outer.compose(inner)}")
     n, m = outer.num_leaves, inner.num_leaves
-    return inner.unflatten([outer.unflatten([leaves[i * m + j] for i in range(n)]) for j in range(m)])
+    if len(leaves) != n * m:
+        raise TypeError(f"Mismatch\n{treedef}\n != \n{outer.compose(inner)}")
+    rows = [leaves[i * m : (i + 1) * m] for i in range(n)]
+    return inner.unflatten([outer.unflatten(column) for column in zip(*rows)])
 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
@@ -385,7 +389,7 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     level = one_level(tree)
     kind = type(tree)
     named = isinstance(tree, tuple) and kind is not tuple
-    children: Any = list if named or kind in (list, OrderedDict, defaultdict) else tuple
+    children: Any = list if named or kind in (list, OrderedDict, defaultdict) or kind in with_keys else tuple
     return children(level.children), kept_of(level.metadata, kind)
 
 
@@ -394,7 +398,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
     level = one_level(tree)
     children, data = flatten_one_level(tree)
     pairs = zip(child_keys(tree, level.entries), children)
-    return list(pairs) if type(tree) in with_keys else tuple(pairs), data
+    return tuple(pairs) if type(tree) in (list, tuple, dict, type(None)) else list(pairs), data
 
 
 def treedef_children(treedef: Any) -> list[PyTreeDef]:

@@ -9,6 +9,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import Node
@@ -19,6 +21,7 @@ from . import branches as branching
 from . import control
 from .closure import close
 from .elementwise import cast, convert
+from .promotion import is_inexact
 
 KINDS = "biufc"
 
@@ -51,8 +54,13 @@ def points(texts: Sequence[str], capital: bool = True) -> str:
 def promoted(first: Sequence[Node], outs: Sequence[Node]) -> list[Node]:
     """A first carry in the dtypes of the body's results, where its own are weak and yield to these."""
 
+    def rank(dtype: np.dtype[Any]) -> int:
+        """That of its kind; those of ml_dtypes are no kinds of NumPy's."""
+        kind = dtype.kind if dtype.kind in KINDS else "f" if is_inexact(dtype) else "i"
+        return KINDS.index(kind)
+
     def one(init: Node, out: Node) -> Node:
-        if not init.weak or init.dtype == out.dtype or KINDS.find(init.dtype.kind) > KINDS.find(out.dtype.kind):
+        if not init.weak or init.dtype == out.dtype or rank(init.dtype) > rank(out.dtype):
             return init
         return convert(init, out.dtype)
 
@@ -151,8 +159,9 @@ def check_branches(
 
 
 def agreed(functions: Sequence[Function]) -> list[Function]:
-    """The branches, with results that are weak only where those of all branches are."""
-    weak = [all(column) for column in zip(*[[n.weak for n in f.outputs] for f in functions])]
+    """The branches, with results that are weak only where those of branch 0 are, which says of what type the results
+    of all are, as in JAX."""
+    weak = [n.weak for n in functions[0].outputs]
 
     def outputs(f: Function) -> list[Node]:
         return [cast(n, dtype=n.dtype) if n.weak and not w else n for n, w in zip(f.outputs, weak)]

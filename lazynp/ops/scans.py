@@ -89,12 +89,18 @@ def prefixes(combine: Callable[..., list[Node]], elems: list[Node], axis: int) -
     """All prefixes of elems along an axis, combined by an associative function of batches, in log2(n) rounds.
 
     The rounds combine the same pairs as JAX's: Blelloch, Prefix sums and their applications (1990).
+
+    Raises: TypeError, JAX's, where the function changes a dtype.
     """
     n = elems[0].shape[axis]
     if n < 2:
         return elems
     even = [span(e, axis, 0, n // 2, 2) for e in elems]
-    odd = prefixes(combine, combine(even, [span(e, axis, 1, n // 2, 2) for e in elems]), axis)
+    pairs = combine(even, [span(e, axis, 1, n // 2, 2) for e in elems])
+    for e, p in zip(elems, pairs):
+        if e.dtype != p.dtype:
+            raise TypeError(f"lax.concatenate requires arguments to have the same dtypes, got {e.dtype}, {p.dtype}.")
+    odd = prefixes(combine, pairs, axis)
     later = [span(e, axis, 2, (n - 1) // 2, 2) for e in elems]
     even = combine([span(o, axis, 0, (n - 1) // 2) for o in odd], later)
     even = [concatenate(span(e, axis, 0, 1), v, axis=axis) for e, v in zip(elems, even)]

@@ -302,8 +302,13 @@ def clamp(min: Any, x: Any, max: Any) -> Array:
 
 
 def clamped(low: Node, x: Node, high: Node) -> Node:
-    """Without a derivative where x is equal to a bound, or NaN. A bound that is NaN makes the result NaN."""
+    """Without a derivative where x is equal to a bound, or NaN; along a bound there is one where x is beyond it and the
+    bounds are in order. A bound that is NaN makes the result NaN."""
     if x.dtype.kind == "f":
+        if low.trace:
+            low = where(e.less(low, high), low, stop_gradient(low))
+        if high.trace:
+            high = where(e.less(high, x), high, stop_gradient(high))
         x = where(e.logical_and(e.greater(x, low), e.less(x, high)), x, stop_gradient(x))
     out = where(e.less(x, low), low, x)
     out = where(e.greater(out, high), high, out)

@@ -35,7 +35,9 @@ def constant(value: Any) -> Callable[[Node], Node]:
 
 @one_equation("sign")
 def sign(x: Node) -> Node:
-    """A zero keeps its sign."""
+    """A zero keeps its sign. There is no derivative but zero, of complex numbers too."""
+    if x.dtype.kind == "c":
+        return stop_gradient(e.sign(x))
     return where(e.equal(x, scalar(0, x)), stop_gradient(x), e.sign(x)) if x.dtype.kind == "f" else e.sign(x)
 
 
