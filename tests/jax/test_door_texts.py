@@ -103,8 +103,6 @@ def test_every_template_comes_to_something() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "number", [105, 249], ids=["det of a singular matrix", "eigh of rank one"]
-)
+@pytest.mark.parametrize("number", [105, 249], ids=["det of a singular matrix", "eigh of rank one"])
 def test_programs_that_the_long_run_found(number: int) -> None:
     assert not check(number)
