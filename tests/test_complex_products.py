@@ -29,6 +29,11 @@ def in_place(np: Any, a: Array, b: Array, out: Array) -> Array:
     return a
 
 
+def powered(np: Any, a: Array, b: Array, out: Array) -> Array:
+    a **= 2
+    return a
+
+
 def squared(np: Any, a: Array, b: Array, out: Array) -> Array:
     return np.square(a, out=a)
 
@@ -53,6 +58,7 @@ WAYS: dict[str, Callable[..., Array]] = {
     "square, out with steps": lambda np, a, b, out: np.square(a, out=np.zeros((*a.shape, 2), a.dtype)[..., 0]),
     "in place": in_place,
     "square in place": squared,
+    "power in place": powered,
     "at": at,
 }
 

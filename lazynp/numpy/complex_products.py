@@ -37,9 +37,11 @@ def rounded(nodes: list[Node]) -> Node:
 
 
 def is_one_by_one(name: str, nodes: list[Node], operands: Any, out: Any = None, masked: bool = False) -> bool:
-    """Whether NumPy takes the numbers of a product one by one, `masked`: under `where=`."""
+    """Whether NumPy takes the numbers of a product one by one, `masked`: under `where=`. `operands`: those of the nodes,
+    and perhaps an exponent, of which a square makes no use."""
     if not is_product(name, nodes):
         return False
+    operands = operands[: len(nodes)]
     arrays = [x for x in operands if isinstance(x, (Handle, numpy.ndarray))]
     if any([selection_of(x) is not None for x in arrays]):
         return False
@@ -91,7 +93,7 @@ def forwards(name: str, operands: Any) -> Any:
     them so, and no loop for rows goes backwards."""
     out = operands[-1]
     if (
-        name not in NAMES
+        name not in (*NAMES, "power")  # of which some are squares
         or out.dtype.char not in CHARS
         or not all([spreads(getattr(x, "shape", ()), out.shape) for x in operands])
     ):
