@@ -92,6 +92,20 @@ def test_every_damage_is_a_miss(cache):
     assert cache.get(A) is not None and cache.get(B) is not None
 
 
+def test_more_is_put_into_whole_descriptions_only(cache):
+    """And never raises: it runs within a user's expression."""
+    store(cache, A)
+    cache.amend(A, doubted=True)
+    assert cache.get(A).meta["doubted"]
+    for damaged in (b"[1]", b"null", b"\xff{", b"[" * 100_000, b'{"sum": ""}', b'{"entry": 1}'):
+        path = Path(cache.folder, A + ".json")
+        path.write_bytes(damaged)
+        cache.amend(A, doubted=False)
+        assert path.read_bytes() == damaged
+    cache.amend(B, doubted=True)
+    assert cache.get(B) is None
+
+
 def test_description():
     meta = {"key": A, "sha256": None, "seconds": 0.1 + 0.2, "guards": ["a < b"], "alias_safe": True}
     assert parse(dump(meta)) == meta

@@ -124,6 +124,13 @@ def test_a_function_is_explained_before_anything_was_transformed() -> None:
     assert done.returncode == 0 and "%1 = sin %0" in done.stdout, done.stderr
 
 
+def test_choices_that_only_derivatives_need_are_left_out() -> None:
+    bounds = jnp.float32(0.0), jnp.float32(0.5)
+    x = jnp.linspace(-1.0, 1.0, N, dtype=jnp.float32)
+    text = str(np.explain(jax.jit(jax.lax.clamp))(bounds[0], x, bounds[1]))
+    assert text.count(" = where ") == 3, text
+
+
 def test_functions_of_what_they_capture_and_of_names() -> None:
     w = jnp.ones((N, N)) * 2
 

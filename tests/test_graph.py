@@ -17,6 +17,7 @@ from lazynp.graph.show import show
 from lazynp.graph.walk import dependents, leaves, toposort, users
 from lazynp.ops import creation, elementwise, joining, linalg, shape, transcendental
 from lazynp.ops.elementwise import add, divide, multiply, negative
+from lazynp.ops.tags import stop_gradient
 from lazynp.ops.transcendental import sin
 from lazynp.transforms.simplify import simplify
 from lazynp.transforms.transpose import vjp
@@ -188,6 +189,7 @@ def test_simplify() -> None:
     assert simplify([multiply(negative(negative(turned)), ones)]) == [x]
     assert simplify([elementwise.cast(shape.reshape(shape.reshape(x, shape=(6,)), shape=(2, 3)), dtype=F64)]) == [x]
     assert simplify([shape.slice_(divide(x, 1), key=((0, 2, 1), (0, 3, 1)))]) == [x]
+    assert simplify([elementwise.where(elementwise.less(x, 0), x, stop_gradient(x))]) == [x]
     a, b = simplify([sin(x), sin(turned)])
     assert a is b
 

@@ -275,11 +275,12 @@ class Artifacts:
     def amend(self, key: str, **more: Any) -> None:
         """Put more into an entry's description, if it is there and can be written."""
         path = self._path(key, ".json")
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(Exception):  # as of a damaged description
             if self.writable:
                 with folders.opened(path) as file:
                     meta = parse(file.read())
-                os.replace(self._written(key, {**meta, **more}), path)
+                if not more.items() <= meta.items():
+                    os.replace(self._written(key, {**meta, **more}), path)
 
     def _written(self, key: str, meta: dict[str, Any]) -> str:
         """The path of a new file with a description."""

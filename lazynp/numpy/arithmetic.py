@@ -28,16 +28,7 @@ from .array import HOST_VIEW, Handle, Writes, is_traced, known, ndarray, new_han
 from .host import TracedArgumentError, bare, by_engine, fresh, note_work, on_traced
 from .line_warnings import at_line
 from .masked import elementwise_selection, selection_of
-from .record import (
-    INTEGER_LIMITS,
-    cast_node,
-    errors_kept,
-    host_value,
-    nodes_of,
-    out_of_range,
-    tells_errors,
-    told,
-)
+from .record import INTEGER_LIMITS, cast_node, errors_kept, host_value, nodes_of, out_of_range, tells_errors, told
 
 # The ufunc of each operator.
 BINARY = {

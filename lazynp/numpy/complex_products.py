@@ -19,6 +19,7 @@ from .masked import selection_of
 from .record import cast_node, common_dtype, errors_kept, spreads
 
 NAMES = frozenset({"multiply", "square"})
+IN_PLACE = NAMES | {"power"}  # of which some are squares
 CHARS = "FD"
 
 
@@ -37,8 +38,8 @@ def rounded(nodes: list[Node]) -> Node:
 
 
 def is_one_by_one(name: str, nodes: list[Node], operands: Any, out: Any = None, masked: bool = False) -> bool:
-    """Whether NumPy takes the numbers of a product one by one, `masked`: under `where=`. `operands`: those of the nodes,
-    and perhaps an exponent, of which a square makes no use."""
+    """Whether NumPy takes the numbers of a product one by one, `masked`: under `where=`. `operands`: those of the
+    nodes, and perhaps an exponent, of which a square makes no use."""
     if not is_product(name, nodes):
         return False
     operands = operands[: len(nodes)]
@@ -93,7 +94,7 @@ def forwards(name: str, operands: Any) -> Any:
     them so, and no loop for rows goes backwards."""
     out = operands[-1]
     if (
-        name not in (*NAMES, "power")  # of which some are squares
+        name not in IN_PLACE
         or out.dtype.char not in CHARS
         or not all([spreads(getattr(x, "shape", ()), out.shape) for x in operands])
     ):

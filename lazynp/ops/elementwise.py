@@ -28,7 +28,7 @@ from .family import (
     ufunc_op,
 )
 from .promotion import complex_dtype, real_dtype, same
-from .shape import instantiate, zeros_of
+from .shape import broadcast_to, instantiate, zeros_of
 
 DIVISION = "iuf -uint64"  # which is carried in int64: what depends on the sign beyond order is missing
 
@@ -125,6 +125,15 @@ where = Op(
 )
 where.batch = map_batch(where)
 where.loop = lambda out, c, a, b: (np.dtype(bool), out, out)
+
+
+def shorter_where(node: Node, c: Node, a: Node, b: Node) -> Node | None:
+    if a is not b:
+        return None
+    return a if a.shape == node.shape else broadcast_to(a, shape=node.shape)
+
+
+where.shorter = shorter_where
 
 CLIP = vars(umath)["clip"]
 

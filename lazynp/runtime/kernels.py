@@ -19,7 +19,7 @@ import numpy as np
 
 from ..backends.kernel import KernelSpec
 from ..backends.numpy.blocked import Program
-from ..backends.support import CORES, ITEMSIZE, compilable
+from ..backends.support import CORES, ITEMSIZE, code_of, compilable
 from ..bounded import Bounded
 from ..config import config
 from ..threads import at_fork
@@ -39,7 +39,7 @@ RETRY = 2.0  # seconds until a kernel that could not be handed to the compiler i
 KERNELS_KEPT = 2048
 ALONE, BESIDE = 3, 6  # calls of new machine code that are timed: after the interpreter's, and in turns with it
 SHORTEST, MANY = 2e-4, 1 << 15  # seconds in the interpreter, and elements, of a call that is compared
-FEW = 2048  # elements for which a single operation is as well done by NumPy's loop
+VECTOR = 16  # elements of the longest one, of float32
 MARGIN = 1.25  # machine code may take so much longer: in a chain it is faster than alone
 REST = 0.5  # seconds for which machine code that was slower is not used, the first time
 INTERPRETED, COMPILED, TIMED = "interpreted", "compiled", "timed"
@@ -216,7 +216,9 @@ class Kernel:
         self.interpreted: Program | None = None
         refused = compilable(spec)
         self.compilable, self.hasten = refused is None, False
-        self.least = 1 if len(spec.body) > 1 else FEW
+        first = spec.body[0]
+        power = len(spec.body) == 1 and code_of(first.op).libm == "pow" and first.dtype in ("float32", "float64")
+        self.least = VECTOR if power else 1  # C's function of one number is more accurate than that of a vector
         if refused is not None:
             profile.refused[refused] += 1
         self.forms: dict[

@@ -35,7 +35,7 @@ def simplify(outputs: Sequence[Node], keep: Sequence[Node] = (), tags: bool = Fa
         known = same.get(key)
         if known is None:
             known = shorter(node, inputs)
-            if known not in inputs and not kept.isdisjoint(inputs):
+            if known not in inputs and not kept.isdisjoint(inputs) and not set(known.inputs).issubset(inputs):
                 known = rebuilt(node, inputs)  # what is shorter may read what is behind a kept node
             same[key] = known
         found[node] = known
