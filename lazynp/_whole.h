@@ -1494,6 +1494,11 @@ static PyObject *new_attribute(PyTypeObject *type, PyObject *args, PyObject *kwa
     return (PyObject *)a;
 }
 
+static PyObject *attribute_repr(PyObject *self)
+{
+    return PyUnicode_FromFormat("<attribute %R of 'lazynp.ndarray' objects>", ((Attribute *)self)->name);
+}
+
 static PyObject *attribute_doc(PyObject *self, void *closure)
 {
     return PyObject_GetAttrString(((Attribute *)self)->slow, "__doc__");
@@ -1545,6 +1550,6 @@ static PyTypeObject AttributeType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.Attribute", .tp_basicsize = sizeof(Attribute),
     .tp_flags = OBJECT_FLAGS, .tp_dealloc = (destructor)attribute_dealloc,
     .tp_traverse = (traverseproc)attribute_traverse, .tp_clear = (inquiry)attribute_clear,
-    .tp_members = attribute_members, .tp_getset = attribute_attributes, .tp_new = new_attribute,
+    .tp_members = attribute_members, .tp_getset = attribute_attributes, .tp_repr = attribute_repr, .tp_new = new_attribute,
     .tp_descr_get = get_attribute, .tp_descr_set = set_attribute,
     .tp_doc = "Attribute(name, slow): NumPy's attribute where the value is at hand, else what the descriptor `slow` says."};

@@ -1087,4 +1087,43 @@ a = np.array([5, 2, 1, 3, 4])
 for k in ([0, 1, 2, 3], [0, 1, 2, 3, 4, 0], [-1, 0, 1, 2, 3], [0, 1, 2, 3, 5], [1.5, 0, 1, 2, 3], [[0, 1, 2, 3, 4]]):
     e(np.searchsorted, a, 4, sorter=np.array(k))
 log(np.searchsorted(a, [4, 0, 9], sorter=np.argsort(a)), a.searchsorted(3, sorter=[2, 1, 3, 4, 0]))
+
+# attributes that cannot be written or deleted
+a = np.zeros((2, 3))
+fixed = "T", "mT", "size", "ndim", "nbytes", "itemsize", "base", "flags", "ctypes", "__array_interface__"
+for name in (*fixed, "shape", "dtype", "strides", "flat", "real", "data"):
+    e(delattr, a, name)
+for name in fixed:
+    e(setattr, a, name, 3)
+log(np.ndarray.T, np.ndarray.shape)
+
+# strides that do not fit are refused before the warning that they may not be set
+a = np.arange(6.0)
+for strides in ((8, 8), (80,), "x", (16,)):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        e(setattr, a, "strides", strides)
+    log(len(said), a.strides)
+
+# what an object's __array__ gives is written into parts of arrays
+class A:
+    def __init__(self, x): self.x = x
+    def __array__(self, dtype=None, copy=None): return self.x
+a = np.zeros((3, 3))
+a[:] = A(np.arange(3))
+a[1] = A(np.arange(3.0) * 2)
+a[:, 2] = A(np.ones(3))
+a[a > 3] = A(np.array(7))
+a[[0, 2]] = A(np.full((2, 3), 4.5))
+log(a)
+e(a.__setitem__, 0, A(np.ones(4)))
+e(a.__setitem__, (0, 0), A(np.array(3)))
+e(a.fill, A(np.array(3)))
+e(np.zeros(3, "c16").__setitem__, 0, A(np.array(3)))
+
+# an array that is referred to is not resized
+a = np.arange(4)
+view = a[1:]
+e(a.resize, 9)
+e(view.resize, 9)
 """

@@ -254,7 +254,7 @@ def get_ctypes(self: Any) -> Any:
 
 PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | None]] = {
     "shape": (get_shape, renew.deprecated("shape", set_shape)),
-    "strides": (get_strides, renew.deprecated("strides", renew.set_strides)),
+    "strides": (get_strides, renew.set_strides),
     "dtype": (get_dtype, renew.deprecated("dtype", renew.set_dtype)),
     "T": (get_t, None),
     "mT": (get_mt, None),
@@ -539,6 +539,9 @@ WHOLE = ("T", "dtype", "imag", "itemsize", "mT", "nbytes", "ndim", "real", "shap
 def attach() -> None:
     for name, (get, put) in {**PROPERTIES, **{n: (removed(n), None) for n in REMOVED}}.items():
         setattr(ndarray, name, property(get, put, doc=getattr(numpy.ndarray, name).__doc__))
+    for name, ours in [*vars(ndarray).items()]:
+        if isinstance(ours, property) and hasattr(numpy.ndarray, name):
+            setattr(ndarray, name, renew.with_refusals(name, ours))
     for name in WHOLE:
         setattr(ndarray, name, attribute(name, vars(ndarray)[name]))
     for name, function in SPECIAL.items():

@@ -41,6 +41,7 @@ from .array import (
 from .casts import real_of
 from .gathers import gathered, scattered, takes_few
 from .host import (
+    ArrayProvider,
     ForeignArray,
     as_base,
     at_hand,
@@ -384,6 +385,8 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         value = (float if kind == "f" else int)(value) if own else value._host_()
     elif type(value) in (list, tuple):
         value = unwrap(value) if kind != "O" else objects(value, self._host_()[key])
+    elif makes_array(value) and kind != "O" and not is_full(key, self.ndim):
+        value = ArrayProvider(value, [])
     value = real_of(value, self.dtype)
     note_write(self, key, lambda: blank_like(self).__setitem__(key, value))
     with Writes() as to:
@@ -441,7 +444,7 @@ def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
             array = numpy.empty(shape, dtype)
             array[...] = host_key(list(value))
         else:
-            array = numpy.asarray(value)
+            array = numpy.asarray(ArrayProvider(value, []) if makes_array(value) else value)
         if not is_native(array.dtype):
             return None
         node = leaf(array.shape, array.dtype, numpy.array(array))

@@ -31,7 +31,7 @@ from .host import (
 from .layout import array_of
 from .recorded import in_one_row as filled
 from .recorded import value_of
-from .renew import become
+from .renew import become, with_refusals
 from .view_methods import own
 
 
@@ -511,5 +511,6 @@ for _name, _cls in {"flatiter": flatiter, "nditer": nditer, "broadcast": broadca
     in_messages(_cls, f"numpy.{_name}")
 if native is not None:
     native.bind({"flat": {"get": get_flat}})
-ndarray.flat = property(get_flat if native is None else native.flat, set_flat, doc=numpy.ndarray.flat.__doc__)  # type: ignore[attr-defined]
-ndarray.flags = property(flagsobj, doc=numpy.ndarray.flags.__doc__)  # type: ignore[attr-defined]
+FLAT = property(get_flat if native is None else native.flat, set_flat, doc=numpy.ndarray.flat.__doc__)
+ndarray.flat = with_refusals("flat", FLAT)  # type: ignore[attr-defined]
+ndarray.flags = with_refusals("flags", property(flagsobj, doc=numpy.ndarray.flags.__doc__))  # type: ignore[attr-defined]

@@ -296,7 +296,7 @@ def fill(self: Any, value: Any) -> None:
         value = value.__array__() if isinstance(value, Handle) else value
     if plainly or is_wide(self) and is_native(self.dtype):
         one = numpy.empty((), self.dtype)  # which NumPy converts as it does for `fill`
-        at_line(one.fill, value if numpy.ndim(value) else real_of(value, self.dtype))
+        at_line(one.fill, value if isinstance(value, numpy.ndarray) and value.ndim else real_of(value, self.dtype))
         as_base(self)[...] = one[()]
         return
     worked(self, "fill")
@@ -330,10 +330,9 @@ def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
         raise ValueError("cannot resize this array: it does not own its data")
     seen = sys.getrefcount(self) > MINE or weakref.getweakrefcount(self)
     if refcheck and (seen or sys.getrefcount(self._s_) > 2):
-        raise ValueError(
-            "cannot resize an array that references or is referenced\nby another array in this way.\n"
-            "Use the np.resize function or refcheck=False."
-        )
+        held = numpy.empty(1)
+        whole = held[:]
+        held.resize(2)  # raises NumPy's error
     out = wrap(new)
     if type(self) is ndarray:
         bind(self, out._s_, new, new, None)

@@ -38,6 +38,7 @@ def set_strides(self: Any, strides: Any) -> None:
     view = self._pin_().view()
     with warnings.catch_warnings(action="ignore"):  # it would name this line
         view.strides = strides
+    tell_of("strides")  # where they fit, as NumPy does
     become(self, view)
 
 
@@ -104,3 +105,16 @@ def give_dtype(out: Any, dtype: numpy.dtype[Any], setter: str) -> None:
         tell_of("view")
     else:
         out._set_dtype(dtype)
+
+
+def refused(descriptor: Any, *value: Any) -> Any:
+    """NumPy's error for an attribute that cannot be written or deleted."""
+    act = descriptor.__set__ if value else descriptor.__delete__
+    act(numpy.empty(0), *value)
+
+
+def with_refusals(name: str, ours: property) -> property:
+    """The property of an attribute that NumPy has, where what it does not do raises NumPy's error."""
+    descriptor = getattr(numpy.ndarray, name)
+    put = ours.fset or (lambda self, value: refused(descriptor, value))
+    return property(ours.fget, put, lambda self: refused(descriptor), ours.__doc__)
