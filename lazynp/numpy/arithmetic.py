@@ -28,7 +28,17 @@ from .array import HOST_VIEW, Handle, Writes, is_traced, known, ndarray, new_han
 from .host import TracedArgumentError, bare, by_engine, fresh, note_work, on_traced
 from .line_warnings import at_line
 from .masked import elementwise_selection, selection_of
-from .record import INTEGER_LIMITS, cast_node, errors_kept, host_value, nodes_of, out_of_range, tells_errors, told
+from .record import (
+    INTEGER_LIMITS,
+    cast_node,
+    errors_kept,
+    finish,
+    host_value,
+    nodes_in_place,
+    out_of_range,
+    tells_errors,
+    told,
+)
 
 # The ufunc of each operator.
 BINARY = {
@@ -165,8 +175,9 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
     if order is not None:
         operands = in_memory_order(operands, order)
     node = compared_alike(name, host, operands) if name in COMPARISONS else None
+    memory: list[numpy.ndarray] = []
     if node is None:
-        nodes = nodes_of(operands) if op is not None else None
+        nodes, memory = nodes_in_place(operands) if op is not None else (None, [])
         if nodes is None:
             try:
                 values = [host_value(x) for x in given]
@@ -180,6 +191,7 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
                 host(*[dummy(x) for x in operands])  # which raises, unless it computes with another dtype
         node = told(checked(ufunc_node(name, host, nodes, operands)))
     out = of_node(node)
+    finish(node, memory)
     return out if order is None else out._derived_(TRANSPOSE, order)
 
 
@@ -357,7 +369,7 @@ def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, ot
     order = common_order((target, given))
     if order is not None and len(order) == self.ndim:  # the new value is computed as it lies, with what reads it later
         target, given = in_memory_order((target, given), order)
-    nodes = nodes_of((target, given))
+    nodes, memory = nodes_in_place((target, given))
     if nodes is None:
         return None
     try:
@@ -371,6 +383,7 @@ def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, ot
     if node is None:
         return None
     assign(target, node)
+    finish_writing(target, memory)
     return self
 
 
@@ -405,6 +418,13 @@ def assign(self: ndarray, node: Node) -> None:
             store(self._s_, self._view_(), node)
     del node
     recorder.settle()
+
+
+def finish_writing(self: ndarray, memory: list[numpy.ndarray]) -> None:
+    """`finish` for what was written."""
+    node = self._s_.node
+    if memory and node is not None:
+        finish(node, memory)
 
 
 def lies_still(x: ndarray) -> bool:

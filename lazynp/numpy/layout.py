@@ -11,7 +11,7 @@ from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import in_memory_order
 from .array import known, ndarray, new_handle
 from .host import bind
-from .record import cast_node
+from .record import cast_node, finish, nodes_in_place
 
 
 def c_contiguous(self: Any) -> bool:
@@ -41,8 +41,11 @@ def laid(self: Any, order: str, target: Any = None) -> ndarray:
         turned = tuple(range(self.ndim - 1, -1, -1)) if self.ndim > 1 else None
     elif order == "K":
         turned = order_of_copies(self)
-    node = self._node_() if turned is None else in_memory_order((self,), turned)[0]._node_()
-    out = array_of(node if target is None else cast_node(node, target))
+    nodes, memory = nodes_in_place((self,) if turned is None else in_memory_order((self,), turned))
+    node = self._node_() if nodes is None else nodes[0]
+    node = node if target is None else cast_node(node, target)
+    out = array_of(node)
+    finish(node, memory)
     return out if turned is None else out._derived_(TRANSPOSE, turned)
 
 

@@ -41,7 +41,18 @@ from .host import (
 )
 from .layout import array_of
 from .line_warnings import at_line
-from .record import as_node, cast_node, cast_where, common_dtype, moved_node, moved_nodes, nodes_of, stays
+from .record import (
+    as_node,
+    cast_node,
+    cast_where,
+    common_dtype,
+    finish,
+    moved_node,
+    moved_nodes,
+    nodes_in_place,
+    nodes_of,
+    stays,
+)
 
 Host = Callable[..., Any]
 
@@ -90,7 +101,7 @@ def where(condition: Any, *choices: Any) -> Any:
         order = common_order(given)
         if order is not None:
             given = in_memory_order(given, order)
-        nodes = nodes_of(given)
+        nodes, memory = nodes_in_place(given)
         if nodes is None:
             parts = nodes_of(given[:1]), moved_nodes(given[1:])
             nodes = None if None in parts else [n for p in parts if p for n in p]
@@ -106,7 +117,9 @@ def where(condition: Any, *choices: Any) -> Any:
                 numpy.broadcast_shapes(c.shape, a.shape, b.shape)
             except ValueError:
                 return c_where(dummy(condition), *map(dummy, choices))
-            out = array_of(elementwise.where(c, cast_node(a, dtype), cast_node(b, dtype)))
+            node = elementwise.where(c, cast_node(a, dtype), cast_node(b, dtype))
+            out = array_of(node)
+            finish(node, memory)
             return out if order is None else out._derived_(TRANSPOSE, order)
     return host_where(condition, *choices)
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy
 
 from ..config import config
-from ..graph.node import Node, leaf
+from ..graph.node import BORROWED, Node, leaf
 from ..graph.op import Op
 from ..ops.elementwise import cast, real, where
 from ..ops.promotion import same
+from ..runtime.processes import processes
 from ..runtime.recorder import recorder
 from . import array, line_warnings
 from .array import Handle, is_moved, is_native, is_traced, known, ndarray, of_node
@@ -100,17 +101,60 @@ def common_dtype(nodes: Sequence[Node]) -> numpy.dtype[Any]:
     )
 
 
-def nodes_of(arrays: Sequence[Any]) -> list[Node] | None:
-    """Their nodes; None where the engine does not compute with one of them."""
+def nodes_of(arrays: Sequence[Any], beside: Sequence[Any] = ()) -> list[Node] | None:
+    """Their nodes; None where the engine does not compute with one of them. `beside`: arrays that they meet."""
     nodes = []
     for x in arrays:
         node = as_node(x)
         if node is None and type(x) is int:
-            node = large_number(x, arrays)
+            node = large_number(x, beside or arrays)
         if node is None:
             return None
         nodes.append(node)
     return nodes
+
+
+COPIED = 1 << 16  # bytes: memory from outside that is smaller is copied, which costs little
+
+
+def outside(x: Any) -> numpy.ndarray | None:
+    """An operand's memory, if it is at hand, large, and somebody outside may write into it at any time."""
+    if type(x) is ndarray:
+        details = x._s_.details
+        memory = x._h_ if details is not None and details.shared and known(x) else None
+    else:
+        memory = x if type(x) is numpy.ndarray else None
+    if memory is None or memory.nbytes < COPIED or memory.ndim > MOST_AXES:
+        return None
+    return memory if is_native(memory.dtype) else None
+
+
+def nodes_in_place(arrays: Sequence[Any]) -> tuple[list[Node] | None, list[numpy.ndarray]]:
+    """As `nodes_of`, but memory from outside, of which that takes a copy, is read where it lies. It is the second
+    result: where there is some, `finish` has to compute what is made of the nodes before the call returns."""
+    memory = [outside(x) for x in arrays]
+    there = [m for m in memory if m is not None]
+    if not there or config.device != "cpu" or processes.run is not None or any(map(is_traced, arrays)):
+        return nodes_of(arrays), []
+    nodes = nodes_of([x for x, m in zip(arrays, memory) if m is None], arrays)
+    if nodes is None:
+        return None, []
+    others = iter(nodes)
+    leaves: dict[int, Node] = {}
+    for m in there:
+        if id(m) not in leaves:
+            leaves[id(m)] = node = leaf(m.shape, m.dtype, m)
+            node.index = BORROWED
+    return [next(others) if m is None else leaves[id(m)] for m in memory], there
+
+
+def finish(node: Node, memory: Sequence[numpy.ndarray]) -> None:
+    """Compute what reads memory from outside, and see that it has memory of its own."""
+    if not memory or node.value is not None:
+        return
+    recorder.demand(node)
+    if any([numpy.may_share_memory(node.buffer, m) for m in memory]):
+        node.buffer = node.buffer.copy()
 
 
 def large_number(x: int, arrays: Sequence[Any]) -> Node | None:

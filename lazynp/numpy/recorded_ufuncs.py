@@ -22,7 +22,20 @@ from . import arithmetic, complex_products
 from .arithmetic import assign, assign_where, dummy
 from .array import Handle, is_native, is_traced, known, ndarray, of_node, writeable
 from .host import PLAIN, at_hand, dtype_of, returned, to_host
-from .record import MOST_AXES, as_node, by, cast_node, cast_where, nodes_of, out_of_range, spreads, tells_errors, told
+from .record import (
+    MOST_AXES,
+    as_node,
+    by,
+    cast_node,
+    cast_where,
+    finish,
+    nodes_in_place,
+    nodes_of,
+    out_of_range,
+    spreads,
+    tells_errors,
+    told,
+)
 
 ENGINE = frozenset({*called, "matmul"})
 NATIVE_KEYWORDS = frozenset({"out", "where", "dtype", "casting", "subok", "order"})
@@ -55,7 +68,7 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
     order = arithmetic.common_order(operands if out is None else (*operands, target)) if where is True else None
     if order is not None and (out is None or out.ndim == len(order)):
         *operands, target = arithmetic.in_memory_order((*operands, out), order)
-    nodes = nodes_of(operands)
+    nodes, memory = nodes_in_place(operands)
     if nodes is None or out_of_range(nodes):
         return NotImplemented
     if dtype is not None:
@@ -83,8 +96,13 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
                 write(target, node, where)
             raise
     if out is not None:
-        return out if write(target, node, where) is target else NotImplemented
-    return of_node(node) if order is None else of_node(node)._derived_(TRANSPOSE, order)
+        if write(target, node, where) is not target:
+            return NotImplemented
+        arithmetic.finish_writing(target, memory)
+        return out
+    made = of_node(node)
+    finish(node, memory)
+    return made if order is None else made._derived_(TRANSPOSE, order)
 
 
 def native_ones(u: Any, args: Any) -> Any:
@@ -180,11 +198,13 @@ def native_matmul(host: Callable[..., Any], args: Any) -> Any:
                 return returned(host(x._host_(), y._host_()))
     operands = [to_node_operand(a) for a in args]
     order = stack_order(operands)
-    nodes = nodes_of(operands if order is None else arithmetic.in_memory_order(operands, order))
+    nodes, memory = nodes_in_place(operands if order is None else arithmetic.in_memory_order(operands, order))
     if nodes is None:
         return NotImplemented
     try:
-        out = of_node(product_told(matmul(*nodes), host))
+        node = product_told(matmul(*nodes), host)
+        out = of_node(node)
+        finish(node, memory)
         return out if order is None else out._derived_(TRANSPOSE, order)
     except (TypeError, ValueError):
         host(*[dummy(x) for x in args])

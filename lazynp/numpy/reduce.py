@@ -47,7 +47,7 @@ from .host import (
 from .layout import array_of
 from .line_warnings import METHODS, as_line, at_line
 from .overrides import has_hook
-from .record import INTEGER_LIMITS, cast_node, errors_kept, nodes_of, told
+from .record import INTEGER_LIMITS, cast_node, errors_kept, finish, nodes_in_place, nodes_of, told
 from .recorded_ufuncs import recordable
 
 NoValue = numpy._globals._NoValue
@@ -223,11 +223,19 @@ def reduced(rule: Callable[..., Node], x: ndarray, axes: tuple[int, ...], keepdi
     """What `rule(node, axes, keepdims)` makes of x. Where x's axes are not in C's order in memory, it goes through them
     in their order, as NumPy does, which adds pairwise along what is contiguous; and the result keeps their order."""
     order = common_order((x,)) if x.ndim > 1 else None
+    straight = x if order is None else straightened(x, inverse_of(order))
+    nodes, memory = nodes_in_place((straight,))
+    source = straight._node_() if nodes is None else nodes[0]
     if order is None:
-        return into(out, rule(x._node_(), axes, keepdims))
+        node = rule(source, axes, keepdims)
+        del source, nodes, straight
+        finish(node, memory)
+        return into(out, node)
     inverse = inverse_of(order)
     there = tuple([j for j, a in enumerate(inverse) if a in axes])
-    node = rule(straightened(x, inverse)._node_(), there, keepdims)
+    node = rule(source, there, keepdims)
+    del source, nodes, straight
+    finish(node, memory)
     left = [a for a in inverse if keepdims or a not in axes]
     back = tuple([left.index(a) for a in sorted(left)])
     if out is not None:
