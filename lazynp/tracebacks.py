@@ -245,3 +245,15 @@ def in_ipython(shell: Any) -> None:
         return shown(*args, **kwargs)
 
     shell.showtraceback = showtraceback
+
+
+COMPUTING = frozenset({"lazynp", "numpy", "ml_dtypes", "torch"})
+
+
+def of_a_handler(error: BaseException) -> bool:
+    """Whether an error was raised in the midst of a computation by code that does not compute: a signal's handler."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    name = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    return name.partition(".")[0] not in COMPUTING

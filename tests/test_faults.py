@@ -31,8 +31,8 @@ from lazynp.backends.kernel import KernelSpec
 from lazynp.backends.numpy.crew import Crew, Task
 from lazynp.backends.torch import worker
 from lazynp.numpy.draws import Line
+from lazynp.runtime import device_steps, loops, steps
 from lazynp.runtime import kernels as runtime_kernels
-from lazynp.runtime import loops, steps
 from lazynp.runtime.pool import pool
 from lazynp.runtime.recorder import recorder
 
@@ -93,6 +93,31 @@ def test_signal_handlers_may_raise(raised: type[BaseException]) -> None:
         signal.signal(signal.SIGALRM, before)
     assert len(rang) == 26
     assert hits == 25  # none is dropped, as Python drops what is raised while a finalizer runs
+
+
+def test_signal_handlers_may_raise_while_a_device_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a device cannot do is done on the host; what a handler raises is the program's."""
+    pytest.importorskip("torch", reason="the devices run torch's operations")
+
+    def handler(number: int, frame: Any) -> None:
+        raise AlarmError
+
+    def interrupted(step: Any, env: Any) -> None:
+        signal.raise_signal(signal.SIGALRM)
+        work(step, env)
+
+    work = device_steps.Kernel.work
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with lazynp.config(device="torch", mode="graph"):
+            y = lazynp.sqrt(lazynp.arange(1000.0)) + 1
+            with monkeypatch.context() as patch:
+                patch.setattr(device_steps.Kernel, "work", interrupted)
+                with pytest.raises(AlarmError):
+                    numpy.asarray(y)
+            numpy.testing.assert_allclose(numpy.asarray(y), numpy.sqrt(numpy.arange(1000.0)) + 1)
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_no_handler_can_run_while_a_buffer_comes_back() -> None:

@@ -19,6 +19,7 @@ from ..away import Away, on_host
 from ..config import config
 from ..flags import flags
 from ..graph.node import BORROWED, Node
+from ..tracebacks import of_a_handler
 from .kernels import waits
 from .pool import pool
 from .profile import profile
@@ -157,8 +158,9 @@ def arrived(device: Any, value: Any) -> Any:
     if isinstance(value, (DeviceBuffer, np.ndarray)) and device.can_hold(value):
         try:
             return value.on(device) if isinstance(value, DeviceBuffer) else upload(device, value)
-        except Exception:  # its memory is full: what reads the value runs on the host
-            pass
+        except Exception as error:  # its memory is full: what reads the value runs on the host
+            if of_a_handler(error):
+                raise
     return on_host(value)
 
 

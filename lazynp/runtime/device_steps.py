@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..backends.support import compilable
+from ..tracebacks import of_a_handler
 from . import steps as S
 from .device import CannotError, DeviceBuffer, arrived, download
 from .device_loops import LOOPS
@@ -72,8 +73,8 @@ class DeviceStep(S.Step):
             if all([self.is_here(env.values[s]) for s in self.reads()]):
                 self.work(env)
                 return True
-        except Exception:
-            if self.device.traces:
+        except Exception as error:
+            if self.device.traces or of_a_handler(error):
                 raise
         return False
 

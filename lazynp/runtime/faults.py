@@ -6,12 +6,12 @@ a stack that is too deep: these belong to the moment, and the result can be comp
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
+
+from ..tracebacks import of_a_handler
 
 OF_VALUES = (ValueError, TypeError, ArithmeticError, LookupError, AssertionError, NotImplementedError)
 OF_THE_MOMENT = (MemoryError, RecursionError, OSError, Warning)
-OURS = frozenset({"lazynp", "numpy", "ml_dtypes", "torch"})
 
 
 class Failures:
@@ -30,17 +30,10 @@ def of_values(error: Exception, step: Any) -> bool:
     op = getattr(step, "op", None)
     if op is not None and op.name == "callback":  # the user's function may raise what it likes
         return True
-    return isinstance(error, OF_VALUES) and raised_by(error.__traceback__) in OURS
+    return isinstance(error, OF_VALUES) and not of_a_handler(error)
 
 
 def of_a_step(error: Exception) -> bool:
     """Whether an error of the moment was raised by a computation, short memory say, and not by a signal's handler: what
     does not need that computation can go on."""
-    return isinstance(error, OF_THE_MOMENT) and raised_by(error.__traceback__) in OURS
-
-
-def raised_by(trace: TracebackType | None) -> str:
-    """The package whose code raised it: another than those that compute is that of a signal handler."""
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+    return isinstance(error, OF_THE_MOMENT) and not of_a_handler(error)

@@ -26,6 +26,7 @@ from lazynp.backends.torch.library import bits
 from lazynp.config import config
 from lazynp.notices import notify
 from lazynp.threads import Jobs
+from lazynp.tracebacks import of_a_handler
 
 COST = 0.02  # seconds that a call counts for: `config.compile_after` of them make a kernel worth compiling
 MOST_SIZES = 4  # for so many geometries a kernel is compiled; then for any
@@ -107,6 +108,8 @@ class Hot:
         except torch.OutOfMemoryError:
             return None
         except Exception as error:
+            if of_a_handler(error):
+                raise
             self.give_up(error)
             return None
         return [next(results) if r is None else None for r in regions]
