@@ -132,6 +132,11 @@ def outside(x: Any) -> numpy.ndarray | None:
 def nodes_in_place(arrays: Sequence[Any]) -> tuple[list[Node] | None, list[numpy.ndarray]]:
     """As `nodes_of`, but memory from outside, of which that takes a copy, is read where it lies. It is the second
     result: where there is some, `finish` has to compute what is made of the nodes before the call returns."""
+    for x in arrays:
+        if type(x) is ndarray and x._s_.details is not None or type(x) is numpy.ndarray:
+            break
+    else:
+        return nodes_of(arrays), []
     memory = [outside(x) for x in arrays]
     there = [m for m in memory if m is not None]
     if not there or config.device != "cpu" or processes.run is not None or any(map(is_traced, arrays)):

@@ -27,7 +27,7 @@ from .segment import labelled
 from .steps import own
 
 FEW = 4  # nodes: the operation, and the views that it reads
-MOST = 1 << 18  # elements that a light operation, or a reduction, reads or makes; more are worth a second core
+MOST = 12_000_000  # bytes that a light operation reads and makes, or a reduction reads; more are worth a second core
 KEPT = 1024
 calls: Bounded[Any, Callable[..., Any]] = Bounded(KEPT)
 
@@ -105,8 +105,13 @@ def is_light(node: Node) -> bool:
         return op.n_out == 1 and node.site is None and op.name != "callback"
     if op.kind == MAP:
         light = op.code is not None and op.code.cost <= LIGHT
-        return light and math.prod(node.shape) <= MOST
-    return op.kind == REDUCE and math.prod(node.inputs[0].shape) <= MOST
+        return light and size(node) + sum([size(a) for a in node.inputs]) <= MOST
+    return op.kind == REDUCE and size(node.inputs[0]) <= MOST
+
+
+def size(node: Node) -> int:
+    """In bytes."""
+    return math.prod(node.shape) * node.dtype.itemsize  # type: ignore[union-attr]
 
 
 def shown(view: Node, x: np.ndarray) -> Any:

@@ -238,7 +238,9 @@ class Recorder:
         with self.lock:
             if self.unfinished:
                 self.recover()
-            if self.nodes:
+            if len(self.nodes) == 1 and is_wanted(self.nodes[0]) and self.is_alone(self.nodes[0]):
+                self.compute_alone(self.nodes[0])
+            elif self.nodes:
                 self.run_all()
             if self.aside:
                 self.try_aside()
