@@ -111,7 +111,7 @@ def is_light(node: Node) -> bool:
 
 def size(node: Node) -> int:
     """In bytes."""
-    return math.prod(node.shape) * node.dtype.itemsize  # type: ignore[union-attr]
+    return math.prod(node.shape) * node.dtype.itemsize
 
 
 def shown(view: Node, x: np.ndarray) -> Any:
