@@ -249,6 +249,7 @@ NOT_IN_CASES = {
     *("sharding_constraint", "device_put", "pvary", "psum_invariant"),
     "bound",  # a primitive that a user defines: tests/jax/test_primitives.py
     *("name", "remembered"),  # tags of checkpoint: tests/jax/test_checkpoint.py
+    *("sequence", "redone"),  # of effects in derivatives: tests/jax/test_effects_of_rules.py
     "check",  # what checkify looks at: tests/jax/test_checkify.py
     # Between the examples of a named axis, so that they mean something under `vmap` only: test_vmap.py.
     *("all_gather", "all_to_all", "pmax", "pmin", "ppermute", "psum", "psum_scatter"),

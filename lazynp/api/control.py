@@ -20,6 +20,7 @@ from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import results
 from ..once import once, stands_for
+from ..ops import control
 from ..ops.elementwise import add, cast, clip, convert, less, not_equal
 from ..ops.flow import check_branches, check_carry, cond_node, kept, promoted, scan_length, scan_node, short, while_node
 from ..ops.joining import flip, stack
@@ -31,6 +32,7 @@ from ..runtime.recorder import recorder
 from ..runtime.reuse import use_in_loop, use_one_of
 from ..tree import NAMESPACE, flatten, unflatten
 from ..tree import map as tree_map
+from .ahead import flow_node
 from .trace import Trace, effect, placeholder, run_traced
 from .trace import stack as traces
 
@@ -55,9 +57,9 @@ def pair(*trees: Any) -> Any:
     return optree.treespec_tuple(trees, namespace=NAMESPACE)
 
 
-def arrays_of(node: Node, functions: Sequence[Function], out: Any, door: Door, given: dict[int, Any] | None) -> Any:
+def arrays_of(node: Node, out: Any, door: Door, given: dict[int, Any] | None) -> Any:
     """The results of a control node, like the body's, some of them `given`; computed here if a body has effects."""
-    if any(f.effects for f in functions):
+    if any(map(control.has_effects, node.static)):
         if traces.active:
             effect(node)
         else:
@@ -115,8 +117,8 @@ def scan(
     if not isinstance(unroll, bool) and operator.index(unroll) < 0:
         raise ValueError("`unroll` must be a `bool` or a non-negative `int`.")
     use_in_loop([function], [*first, *x_nodes], n_carry, "scan")
-    node = scan_node(function, first, x_nodes, bool(reverse), length)
-    return arrays_of(node, [function], out, door, kept(carry, function))
+    node = flow_node(scan_node, function, first, x_nodes, bool(reverse), length)
+    return arrays_of(node, out, door, kept(carry, function))
 
 
 def scan_parts(out: Any, function: Function) -> list[Any]:
@@ -168,7 +170,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     first, (test, body, out) = with_carry(trace, first)
     check_carry("while_loop body", body_fun, tree, first, out, body.outputs)
     use_in_loop([test, body], first, len(first), "while_loop")
-    return arrays_of(while_node(test, body, first), [test, body], out, door, kept(leaves, body, test))
+    return arrays_of(flow_node(while_node, test, body, first), out, door, kept(leaves, body, test))
 
 
 def fori_loop(
@@ -234,7 +236,7 @@ def branch(what: str, index: Node, fs: Sequence[Any], names: Sequence[str], oper
     order = slice(None, None, -1 if what == "cond" else 1)  # the first name is that of what users write first
     check_branches(what, names[order], fs[order], functions[order], outs[order])
     use_one_of(functions, nodes, what)
-    return arrays_of(cond_node(functions, index, nodes), functions, outs[0], door, None)
+    return arrays_of(flow_node(cond_node, functions, index, nodes), outs[0], door, None)
 
 
 def given(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:

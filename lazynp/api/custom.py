@@ -5,7 +5,9 @@ A call on traced arrays leaves a `custom` node (see `ops/tags.py`), whose rule i
 
 from __future__ import annotations
 
+import copy
 import functools
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,22 +17,29 @@ from ..doors import FLOAT0, Door, door_of, doors, first_door
 from ..errors import bwd_error, check_primal, closed_over, named
 from ..graph.function import Function, replay
 from ..graph.node import ABSTRACT, KEPT, Node, leaf
-from ..graph.op import results
+from ..graph.op import pick, results
+from ..graph.walk import dependents
+from ..ops.control import own_copy
 from ..ops.elementwise import convert
+from ..ops.kept import redone
 from ..ops.promotion import is_inexact
-from ..ops.shape import zeros_of
-from ..ops.tags import Nodes, Tangents, custom, renamed
-from ..runtime.tape import concrete, running
+from ..ops.shape import instantiate, zeros_of
+from ..ops.tags import Nodes, Tangents, custom, renamed, sequence
+from ..runtime.tape import beneath, concrete, differentiating
 from ..signatures import Fun, held, name_of, others, pair_of, places_of, positional, tuple_of
 from ..transforms.jvp import jvp
 from ..tree import flatten, leaves, unflatten
 from .differentiate import tangent_node
-from .trace import stack
+from .trace import Apart, effect, stack, token_of, under_way
 
 
 def traced_level(args: Any) -> int:
     """The highest trace among the arrays in a tree."""
     return max([doors[type(x)].as_node(x).trace for x in leaves(args) if type(x) in doors], default=0)
+
+
+quiet: weakref.WeakSet[Custom] = weakref.WeakSet()
+"""Functions whose rules have been run, and had no effects."""
 
 
 # --- Rules ------------------------------------------------------------------------------------------------------------
@@ -44,9 +53,14 @@ class Rule:
         door, structure: of the arguments; out_structure: of the result.
         closed: how many of the node's last inputs are no arguments, but traced values that the function captures.
         axes: names and sizes of the named axes around the call; the last inputs are the places along them.
+        owner: what the user called, for rules that can be run in its place. done: whether this one has been.
+        acts: whether the function has effects, which are those of the call's last result, a token: where the rule has
+            been run in its place, those of the rule.
     """
 
     reverse = False
+    owner: Any = None
+    acts = done = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -65,11 +79,17 @@ class Rule:
         finally:
             stack.axes = before
 
-    def run(self, fun: Fun, args: Any, kwargs: Any, level: int) -> tuple[Any, list[Node]]:
-        """The function's result, and what is kept for the derivative."""
-        return fun(*args, **kwargs), []
+    def may_act(self) -> bool:
+        """Whether the rule, which has not been run yet, may have effects, or is to be run in place of some."""
+        owner = self.owner
+        return owner is not None and not self.done and not owner.late and (self.acts or owner not in quiet)
 
-    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+    def ahead(self, inputs: Nodes, moved: Sequence[bool]) -> tuple[list[Node], list[Node], Rule]:
+        """Run the rule in place of the function: the results, what is kept for the derivative, and the rule that is
+        left then. `moved`: which inputs are differentiated along."""
+        raise NotImplementedError
+
+    def jvp(self, outs: Nodes, kept: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
         raise NotImplementedError
 
     def vjp(self, outs: Nodes, kept: Nodes, inputs: Nodes, cts: Tangents, live: Sequence[bool]) -> Tangents:
@@ -100,22 +120,52 @@ def ruled(rule: Rule, fun: Fun, args: Any, kwargs: Any, level: int) -> Any:
     door = rule.door = door_of(found, first_door())
     nodes = [door.as_node(x) for x in found]
     inner = [renamed(n) for n in nodes]
-    given, named = unflatten(rule.structure, [door.wrap(n) for n in inner])
-    out, kept = concrete()(rule.run)(fun, given, named, level)
-    found, rule.out_structure = flatten(out)
-    outs = [door.as_node(x) for x in found]
+    ran = run_in_place(rule, inner)
+    if ran is None:
+        given, named = unflatten(rule.structure, [door.wrap(n) for n in inner])
+        with Apart() as apart:
+            out = concrete()(fun)(*given, **named)
+        found, rule.out_structure = flatten(out)
+        ran = [door.as_node(x) for x in found], [], rule, apart.effects
+        token = [] if apart.token is None else [apart.token]
+    outs, kept, rule, effects = ran
+    rule.acts = rule.owner is not None and bool(effects) and bool(outs)
+    for e in effects if not rule.acts else ():
+        effect(e)
     if not outs:
-        return out
-    function = Function(inner, outs)
+        return unflatten(rule.out_structure, [])
+    again = effects if isinstance(rule, Recompute) else []
+    function = Function([*inner, *token] if again else inner, outs, again)
     rule.axes = [(name, n) for name, (n, at) in stack.axes.items() if at.trace]
     places = [stack.axes[name][1] for name, _ in rule.axes]
     captured = [n for n in function.captured() if n.trace and n not in places]
     closed = [*[n for n in captured if isinstance(rule, Recompute) or is_inexact(n.dtype)], *places]
     rule.closed = len(closed)
     if isinstance(rule, Recompute):
-        rule.function = Function([*inner, *closed], outs)
+        rule.function = Function([*inner, *closed], outs, again, *token)
+    n = len(outs)
+    if rule.acts:
+        outs = [*outs, sequence(*map(token_of, effects))]
     node = custom(*outs, *kept, *nodes, *closed, rule=rule, hidden=len(outs) + len(kept), n=len(outs))
-    return unflatten(rule.out_structure, [door.wrap(n) for n in results(node)])
+    if rule.acts:
+        effect(pick(node, i=n))
+    return unflatten(rule.out_structure, [door.wrap(n) for n in results(node)[:n]])
+
+
+def run_in_place(rule: Rule, inputs: Nodes) -> tuple[list[Node], list[Node], Rule, list[Node]] | None:
+    """What `Rule.ahead` gives, and the effects of the rule, where the call is differentiated by who runs it; else None,
+    and where a `custom_jvp`'s rule has no effects: it is run when the derivative is asked for."""
+    if rule.owner is None or rule.owner.late or not (rule.reverse or rule.may_act()):
+        return None
+    for tape, moved in differentiating(inputs)[:1]:
+        before = stack.acted
+        with beneath(tape), Apart() as apart:
+            found = rule.ahead(inputs, moved)
+        if stack.acted > before:
+            return *found, apart.effects
+        quiet.add(rule.owner)
+        return (*found, []) if rule.reverse else None
+    return None
 
 
 class Recompute(Rule):
@@ -123,20 +173,81 @@ class Recompute(Rule):
 
     function: Function
 
-    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+    def jvp(self, outs: Nodes, kept: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
         fresh = [renamed(x) for x in inputs]
-        return jvp(replay(self.function.outputs, self.function.inputs, fresh), fresh, tangents)
+        function = self.silent()
+        return self.acting(jvp(replay(function.outputs, function.inputs, fresh), fresh, tangents), inputs)
+
+    def silent(self) -> Function:
+        """The graph without effects."""
+        return own_copy(self.function) if self.function.effects else self.function
+
+    def acting(self, along: Tangents, inputs: Nodes) -> Tangents:
+        """The tangents, whose transpose, where it is a part of a loop or a branch, has the effects once more."""
+        f, live = self.function, [t for t in along if t is not None]
+        if not f.effects or not live or under_way(inputs):
+            return along
+        node = redone(*live, *inputs, effects=Function(f.inputs, (), f.effects, f.token), n=len(live))
+        made = iter(results(node))
+        return [None if t is None else next(made) for t in along]
 
 
 class Forward(Rule):
-    """The rule of a `custom_jvp`: `rule(primals, tangents)`, on trees."""
+    """The rule of a `custom_jvp`: `rule(primals, tangents)`, on trees.
+
+    Attributes:
+        linear: once the rule was run, the tangents that it gave, of what is kept and of the tangents that it got.
+        moved, given: which tangents it got, and gave.
+    """
+
+    linear: Function | None = None
+    moved: Sequence[bool] = ()
+    given: Sequence[bool] = ()
 
     def __init__(self, name: str, rule: Fun) -> None:
         super().__init__(name)
         self.rule = rule
 
-    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+    def ahead(self, inputs: Nodes, moved: Sequence[bool]) -> tuple[list[Node], list[Node], Rule]:
+        self.check_closed(moved)
+        new, n = copy.copy(self), len(inputs) - self.closed
+        new.done, new.moved = True, [m and is_inexact(x.dtype) for m, x in zip(moved, inputs[:n])]
+        tangents = [leaf(x.shape, x.dtype, trace=ABSTRACT) if m else None for m, x in zip(new.moved, inputs)]
+        sources = [t for t in tangents if t is not None]
+        with Apart() as apart:
+            values, found = new.pair(inputs, tangents)
+        late = set(dependents(apart.effects, sources))
+        for e in apart.effects:
+            if e not in late:
+                effect(e)
+        new.given, outs = [t is not None for t in found], [t for t in found if t is not None]
+        effects = [e for e in apart.effects if e in late]
+        kept = Function(sources, outs, effects).captured()
+        new.linear = Function([*kept, *sources], outs, effects)
+        return values, kept, new
+
+    def along_linear(self, kept: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+        """The tangents, by what the rule has given before. Its effects on tangents come where these have values."""
+        assert self.linear is not None
+        given = [instantiate(t, x) for t, x, m in zip(tangents, inputs, self.moved) if m]
+        found, effects = self.linear.with_effects(*kept, *given)
+        for e in effects:
+            if under_way([e]):
+                effect(e)
+        outs = iter(found)
+        return [next(outs) if m else None for m in self.given]
+
+    def jvp(self, outs: Nodes, kept: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
         self.check_closed([t is not None for t in tangents])
+        if self.linear is not None and all([t is None or m for t, m in zip(tangents, self.moved)]):
+            return self.along_linear(kept, inputs, tangents)
+        values, nodes = self.pair(inputs, tangents)
+        for p, out in zip(values, outs):
+            check_primal("JVP rule", p, out)
+        return nodes
+
+    def pair(self, inputs: Nodes, tangents: Tangents) -> tuple[list[Node], Tangents]:
+        """What the rule gives: results, and their tangents."""
         primals, n = self.arguments(inputs), len(inputs) - self.closed
         given = self.along(tangents[:n], inputs[:n], self.structure)[0]
         found = self.named(inputs, lambda: self.rule(primals, given))
@@ -148,20 +259,22 @@ class Forward(Rule):
                 f"outputs with equal container (pytree) structures, but got {named(first)} and {named(second)} "
                 "respectively."
             )
+        if self.out_structure is None:
+            self.out_structure = first
         if first != self.out_structure:
             raise TypeError(
                 f"Custom JVP rule {name_of(self.rule)} for function {self.name} must produce a primal output with the "
                 f"structure of the function's, {named(self.out_structure)}, but it had {named(first)}."
             )
         nodes = [tangent_node(self.door, t) for t in found]
-        for p, t, out in zip([self.door.as_node(v) for v in values], nodes, outs):
-            check_primal("JVP rule", p, out)
+        primal_nodes = [self.door.as_node(v) for v in values]
+        for p, t in zip(primal_nodes, nodes):
             if t is not None and (p.shape, p.dtype) != (t.shape, t.dtype):
                 raise TypeError(
                     "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. "
                     f"Expected {p.aval} (tangent type of {p.aval}) but got {t.aval}."
                 )
-        return nodes
+        return primal_nodes, nodes
 
 
 class Reverse(Rule):
@@ -173,21 +286,22 @@ class Reverse(Rule):
     """
 
     reverse = True
+    live: Sequence[bool] = ()
 
     def __init__(self, name: str, fwd: Fun, bwd: Fun, owner: custom_vjp) -> None:
         super().__init__(name)
         self.fwd, self.bwd, self.owner = fwd, bwd, owner
         self.residuals: tuple[Any, list[Any], list[int]] | None = None
 
-    def run(self, fun: Fun, args: Any, kwargs: Any, level: int) -> tuple[Any, list[Node]]:
-        if level != KEPT or self.owner.late or self.owner in running.functions:
-            return fun(*args), []
-        running.functions.append(self.owner)
-        try:
-            out, kept, self.residuals = self.forward(args)
-        finally:
-            running.functions.pop()
-        return out, kept
+    def ahead(self, inputs: Nodes, moved: Sequence[bool]) -> tuple[list[Node], list[Node], Rule]:
+        self.check_closed(moved)
+        new = copy.copy(self)
+        new.done, new.live = True, moved
+        out, kept, new.residuals = new.named(inputs, lambda: new.forward(new.arguments(inputs)))
+        found, structure = flatten(out)
+        if new.out_structure is None:
+            new.out_structure = structure
+        return [new.door.as_node(x) for x in found], kept, new
 
     def forward(self, args: Any) -> tuple[Any, list[Node], tuple[Any, list[Any], list[int]]]:
         """Run fwd: the result, the nodes to keep, and the rest of the residuals."""
@@ -252,6 +366,8 @@ class Custom:
             for itself.
     """
 
+    late = False  # whether the rule is run only when the derivative is asked for
+
     def __init__(self, fun: Fun, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()) -> None:
         functools.update_wrapper(self, fun)
         self.fun, self.nondiff_argnums = fun, places_of(fun, nondiff_argnums, nondiff_argnames)
@@ -271,6 +387,7 @@ class Custom:
         level = traced_level(args)
         fun, dynamic = held(self.fun, args, {}, free)
         if level:
+            rule.owner = self
             return ruled(rule, fun, dynamic, {}, level)
         out = self.fun(*args)
         if traced_level(out) == KEPT:
@@ -328,7 +445,6 @@ class custom_vjp(Custom):
     """
 
     rules: tuple[Fun, Fun] | None = None
-    late = False  # whether fwd is run only when the derivative is asked for
 
     def defvjp(self, fwd: Fun, bwd: Fun, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
         """Set the rules. fwd has the arguments of the function, bwd those of `nondiff_argnums` before its own two."""

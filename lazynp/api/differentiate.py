@@ -75,6 +75,7 @@ def record(tape: Tape, fun: Fun, primals: Any, door: Door | None, has_aux: bool,
     found = [x if d is None else d.as_node(x) for x, d in zip(others, own)]
     del out, aux, results, others
     lose(tape, door)
+    tape.over()
     tape.results += [n for n, d in zip(found, own) if d is not None]
     aux = unflatten(aux_structure, [x if d is None else d.wrap(x) for x, d in zip(found, own)])
     return Run(door, nodes, fresh, structure, outs, out_structure, aux)

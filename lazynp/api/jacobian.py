@@ -9,7 +9,7 @@ from typing import Any
 
 from ..doors import Door, arrays
 from ..graph.aval import Aval
-from ..graph.node import ABSTRACT, Node, leaf
+from ..graph.node import Node
 from ..ops.creation import eye
 from ..ops.elementwise import weak_cast
 from ..ops.promotion import is_inexact
@@ -21,15 +21,22 @@ from ..transforms.jvp import jvp
 from ..transforms.transpose import vjp
 from ..tree import unflatten
 from .differentiate import Argnums, Run, check_type, pick_arguments, record
+from .trace import Trace, after, collecting, effects, placeholder
 
 Blocks = list[list[Node | None]]  # for each result, for each argument
 
 
-def rows(outputs: Sequence[Node | None], source: Node) -> list[Node | None]:
-    """The outputs, linear in the source, for each unit vector of its space: their axis first."""
+def rows(outputs: Sequence[Node | None], source: Node, trace: Trace) -> list[Node | None]:
+    """The outputs, linear in the source, for each unit vector of its space: their axis first. The effects of the trace
+    come for each vector that they depend on."""
     size = math.prod(source.shape)
     basis = reshape(eye(size, dtype=source.dtype), shape=(size, *source.shape))
-    found = iter(batch([n for n in outputs if n is not None], [source], [basis], [0]))
+    live, old, new = [n for n in outputs if n is not None], [source], [basis]
+    if trace.first is not None:
+        old, new = [source, trace.first], [basis, after()]
+    made = batch([*live, *trace.effects], old, new, [0, *[None] * (len(old) - 1)])
+    effects([e for e, _ in made[len(live) :]])
+    found = iter(made)
 
     def first(node: Node, axis: int | None) -> Node:
         return broadcast_to(node, shape=(size, *node.shape)) if axis is None else move_axis(node, axis, 0)
@@ -51,8 +58,10 @@ def block(found: Node | None, out: Node, argument: Node, forward: bool) -> Node:
 def forward_blocks(run: Run) -> Blocks:
     columns = []
     for n in run.leaves:
-        t = leaf(n.shape, n.dtype, trace=ABSTRACT)
-        found = rows(jvp(run.outs, [n], [t], forward=True), t)
+        with collecting() as trace:
+            t = placeholder(Aval(n.shape, n.dtype), trace, 0)
+            tangents = jvp(run.outs, [n], [t], forward=True)
+        found = rows(tangents, t, trace)
         columns.append([block(f, o, n, True) for f, o in zip(found, run.outs)])
     return [[column[i] for column in columns] for i in range(len(run.outs))]
 
@@ -60,8 +69,10 @@ def forward_blocks(run: Run) -> Blocks:
 def reverse_blocks(run: Run) -> Blocks:
     found: Blocks = []
     for o in run.outs:
-        c = leaf(o.shape, o.dtype, trace=ABSTRACT)
-        lines = rows(vjp([o], run.leaves, [c]), c)
+        with collecting() as trace:
+            c = placeholder(Aval(o.shape, o.dtype), trace, 0)
+            cotangents = vjp([o], run.leaves, [c])
+        lines = rows(cotangents, c, trace)
         found.append([block(g, o, n, False) if is_inexact(n.dtype) else None for g, n in zip(lines, run.leaves)])
     return found
 

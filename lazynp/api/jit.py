@@ -39,7 +39,8 @@ from ..signatures import (
 from ..speed import CallBase
 from ..threads import at_fork
 from ..tree import flatten, unflatten
-from .trace import Trace, inline, placeholder, run_traced, stack
+from .ahead import inline
+from .trace import Trace, placeholder, run_traced, stack
 
 log = logging.getLogger("lazynp.jit")
 everything: weakref.WeakSet[Jit] = weakref.WeakSet()

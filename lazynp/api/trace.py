@@ -12,10 +12,13 @@ from ..errors import leaked, origins, result_error
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import pick
+from ..graph.walk import toposort
 from ..leaks import checked
 from ..ops.callback import callback
+from ..ops.rewrites import rewrites
 from ..runtime.recorder import recorder
 from ..runtime.reuse import Watch
+from ..runtime.tape import Holder, depth
 from ..signatures import name_of, place_of
 from ..tree import flatten, unflatten
 
@@ -50,10 +53,12 @@ class Trace:
 
     def __enter__(self) -> Trace:
         stack.active.append(self)
+        self.tape, depth.tape = depth.tape, None
         return self
 
     def __exit__(self, *error: object) -> None:
         stack.active.pop()
+        depth.tape = self.tape
         self.done = True
         if self.kind != "vmap":  # its placeholders may stay, and are not to keep the function and its arguments
             names = self.names()
@@ -62,9 +67,12 @@ class Trace:
 
 class Stack(threading.local):
     """The traces that are under way in this thread, the innermost last; and the mapped axes that have names: for each
-    its size and the placeholder of the index along it. `shown`: whether graphs are traced to be shown."""
+    its size and the placeholder of the index along it. `shown`: whether graphs are traced to be shown. `acted`: how
+    many effects there were; `loose`: those, outside of traces, of values without a value, of a rule that is run."""
 
     shown = False
+    acted = 0
+    loose: list[Node] | None = None
 
     def __init__(self) -> None:
         self.active: list[Trace] = []
@@ -147,20 +155,76 @@ def after() -> Node:
 
 def effect(node: Node) -> None:
     """Have a node computed at every run of the function that is being traced; or now, if none is."""
+    stack.acted += 1
     if stack.active:
         trace = stack.active[-1]
         trace.effects.append(node)
         if node.op is callback:
             trace.last = pick(node, i=len(node.outs) - 1)
+        elif node.op is pick:
+            trace.last = node
     elif node.trace < ABSTRACT:
         recorder.demand(node)
+    elif stack.loose is not None:
+        stack.loose.append(node)
 
 
-def inline(function: Function, inputs: Sequence[Node]) -> list[Node]:
-    """The outputs for these inputs, as new graph, with the function's effects as the current trace's."""
-    if not function.effects:
-        return function(*inputs)
-    outs, effects = function.with_effects(*inputs, after=after())
-    for e in effects:
-        effect(e)
-    return outs
+def effects(nodes: Sequence[Node]) -> None:
+    """The same for several, none of which is computed twice, where one is computed with another."""
+    held = [Holder(n) for n in nodes if n.trace < ABSTRACT]
+    for n in nodes:
+        effect(n)
+    del held
+
+
+class Apart:
+    """`with Apart() as apart:` for effects that are not the current trace's: afterwards they are `apart.effects`, and
+    what comes next does not follow them. Outside of a trace they are those of values without a value. `token`: what the
+    first of them follows."""
+
+    token: Node | None = None
+
+    def __enter__(self) -> Apart:
+        self.effects: list[Node] = []
+        self.trace = stack.active[-1] if stack.active else None
+        if self.trace is None:
+            self.before, stack.loose = stack.loose, self.effects
+        else:
+            self.start, self.last = len(self.trace.effects), self.trace.last
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.trace is None:
+            stack.loose = self.before
+            return
+        self.effects = self.trace.effects[self.start :]
+        del self.trace.effects[self.start :]
+        self.trace.last = self.token = self.last or self.trace.first
+
+
+def token_of(effect: Node) -> Node:
+    """A value that is there when an effect has happened."""
+    if effect.dtype is not None:
+        return effect
+    return pick(effect, i=len(effect.outs) - 1 if effect.op is callback else 0)
+
+
+def collecting() -> Trace:
+    """A trace for effects of what is put into a graph that exists."""
+    trace = Trace(None, "rule")
+    trace.text = "a rule for derivatives"
+    return trace
+
+
+def perform(function: Function, inputs: Sequence[Node]) -> None:
+    """Have a function's effects as the current trace's."""
+    effects(function.with_effects(*inputs, after=after())[1])
+
+
+rewrites.collecting, rewrites.effects, rewrites.after, rewrites.perform = collecting, effects, after, perform
+
+
+def under_way(nodes: Sequence[Node]) -> bool:
+    """Whether all values without a value that these depend on are arguments of functions that are being traced."""
+    leaves = [n for n in toposort(nodes) if n.op is None and n.trace == ABSTRACT and n.value is None]
+    return all([n in origins and origins[n][0] in stack.active for n in leaves])

@@ -14,10 +14,12 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.creation import iota
 from ..ops.shape import broadcast_to, expand_dims, move_axis
 from ..runtime.reuse import use_as
+from ..runtime.tape import differentiating
 from ..signatures import argument_axes, axis_in, callable_, checked_axes, leaf_names, mapped_size, spread_axes
 from ..transforms.batch import batch
 from ..tree import flatten, unflatten
-from .trace import Trace, after, effect, placeholder, run_traced, stack
+from .ahead import run_rules
+from .trace import Trace, after, effects, placeholder, run_traced, stack
 
 INT32 = np.dtype(np.int32)
 
@@ -92,12 +94,16 @@ def run_batched(
     finally:
         stack.axes = before
     use_as(function, nodes, "vmap")
+    for _, moved in differentiating(nodes):
+        function = run_rules(function, moved)
     axes = spread_axes(out_axes, unflatten(out, function.outputs), "vmap out_axes")
     written = [(i, door.as_node(x)) for i, (x, a) in enumerate(zip(given, where)) if a is not None]
     written = [(i, n) for i, n in written if n is not inputs[i]]
-    sources = [n for n, a in zip(inputs, where) if a is not None]
-    full = [n for n, a in zip(nodes, where) if a is not None]
-    at: list[int | None] = [a for a in where if a is not None]
+    rows: list[Any] = [row for row in zip(inputs, nodes, where) if row[2] is not None]
+    if list(function.inputs) != inputs:  # rules were run: what was written depends on the former inputs
+        rows += [row for row in zip(function.inputs, nodes, where) if row[0] not in inputs]
+    sources, full = [row[0] for row in rows], [row[1] for row in rows]
+    at: list[int | None] = [row[2] for row in rows]
     outputs = [*function.outputs, *[n for _, n in written], *function.effects]
     old, new = [*sources, index], [*full, iota(axis.size, INT32)]
     if function.token is not None:
@@ -108,8 +114,7 @@ def run_batched(
     results = wrap_all(door, [placed(x, now, to, axis.size) for (x, now), to in zip(found, axes)])
     for (i, _), x in zip(written, results[first:]):
         leaves[i][...] = x
-    for x, _ in found[last:]:
-        effect(x)
+    effects([x for x, _ in found[last:]])
     return unflatten(out, results[:first])
 
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..api.ahead import inline, prepared
 from ..api.custom import ruled, traced_level
-from ..api.trace import Trace, inline, placeholder, run_traced, stack, trace_function
+from ..api.trace import Trace, placeholder, run_traced, stack, trace_function
 from ..doors import Door, door_of
 from ..flags import flags
 from ..graph.function import Function
@@ -195,17 +196,17 @@ class RecomputeRest(Checkpointed):
     """The rule of a checkpointed call with a policy: its last `n_kept` results are values that are kept, which stand in
     the place of what is computed once more."""
 
-    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+    def jvp(self, outs: Nodes, kept: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
         self.prepare(inputs, tangents)
-        fresh = [renamed(x) for x in inputs]
-        first = len(self.function.outputs) - self.n_kept
-        kept = dict(zip(self.function.outputs[first:], outs[first:]))
-        found: dict[Node, Node] = dict(zip(self.function.inputs, fresh))
-        for node in dependents(self.function.outputs, self.function.inputs):
+        fresh, function = [renamed(x) for x in inputs], self.silent()
+        first = len(function.outputs) - self.n_kept
+        saved = dict(zip(function.outputs[first:], outs[first:]))
+        found: dict[Node, Node] = dict(zip(function.inputs, fresh))
+        for node in dependents(function.outputs, function.inputs):
             assert node.op is not None
             new = untagged(make(node.op, tuple([found.get(i, i) for i in node.inputs]), node.static, node.moving))
-            found[node] = remembered(kept[node], new, hidden=1) if node in kept else new
-        return jvp([found.get(n, n) for n in self.function.outputs], fresh, tangents)
+            found[node] = remembered(saved[node], new, hidden=1) if node in saved else new
+        return self.acting(jvp([found.get(n, n) for n in function.outputs], fresh, tangents), inputs)
 
 
 def static_places(static_argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
@@ -243,10 +244,11 @@ def traced_first(fun: Fun, names: Fun, rule: Checkpointed) -> Fun:
         own = door_of(leaves, door)
         nodes = [own.as_node(x) for x in leaves]
         function, out, noted = traced(fun, nodes, structure, own, "checkpoint / remat", names=names)
-        rule.effectful = function if function.effects else None
+        ran, given = prepared(function, nodes)
+        rule.effectful = (ran, given) if ran.effects else None
         if flags.debug_key_reuse:
             use_as(function, nodes, f"checkpoint of {name_of(fun)}")
-        made = [own.wrap(n) for n in inline(function, nodes)]
+        made = [own.wrap(n) for n in inline(ran, given)]
         numpy_s = (np.ndarray, np.generic)  # in JAX's dtypes
         whole = [np.asarray(x, n.dtype) if isinstance(x, numpy_s) else x for x, n in zip(leaves, nodes)]
         return unflatten(out, noted.restored(made, whole, {}))

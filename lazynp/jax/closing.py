@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..api.trace import inline, trace_function
+from ..api.ahead import inline
+from ..api.trace import trace_function
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import Node

@@ -231,12 +231,9 @@ def spread_none(ct: Any, structure: Any) -> list[Any] | None:
 
 
 class SymbolicReverse(Partial):
-    """The rule of a `custom_vjp` that asks for symbolic zeros: fwd runs when it is known what is differentiated."""
+    """The rule of a `custom_vjp` that asks for symbolic zeros."""
 
     symbolic_zeros = True
-
-    def run(self, fun: Fun, args: Any, kwargs: Any, level: int) -> tuple[Any, list[Node]]:
-        return fun(*args), []
 
     def arguments(self, nodes: Nodes) -> Any:
         leaves, structure = flatten(super().arguments(nodes))
@@ -246,7 +243,8 @@ class SymbolicReverse(Partial):
         return symbolic(found, like, structure, self.door.wrap)
 
     def vjp(self, outs: Nodes, kept: Nodes, inputs: Nodes, cts: Tangents, live: Sequence[bool]) -> Tangents:
-        self.live = live
+        if not self.done:
+            self.live = live
         return super().vjp(outs, kept, inputs, cts, live)
 
 

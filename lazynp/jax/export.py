@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import optree
 
-from ..api.trace import inline
+from ..api.ahead import inline
 from ..doors import FLOAT0
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..api.ahead import inline
 from ..api.jit import Entry, Jit
-from ..api.trace import Trace, inline, placeholder, stack
+from ..api.trace import Trace, placeholder, stack
 from ..flags import flags
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf

@@ -11,12 +11,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..api.ahead import inline
 from ..api.custom import Forward, Recompute, Reverse
-from ..api.trace import inline, stack
-from ..errors import origins
+from ..api.trace import under_way
 from ..graph.function import Function, replay
-from ..graph.node import ABSTRACT, Node
-from ..graph.walk import toposort
+from ..graph.node import Node
+from ..ops.control import own_copy
 from ..ops.shape import zeros_of
 from ..ops.tags import Batched, Nodes, Tangents, called, custom
 from .api_util import DebugInfo
@@ -39,20 +39,23 @@ class Checkpointed(Recompute):
         policy, prevent_cse: as the user gave them. differentiated: whether that has happened: the call is not shown
             then, since it is the derivative that computes once more.
         n_kept: how many of the last results are values that are kept for the derivative.
-        effectful: the graph of the arguments, if it has effects.
+        effectful: a graph, if it has effects, and its inputs in the call, of which the last may be no arguments.
     """
 
     differentiated = False
     n_kept = 0
-    effectful: Function | None = None
+    effectful: tuple[Function, Sequence[Node]] | None = None
 
     def __init__(self, name: str, policy: Fun | None, prevent_cse: bool | Sequence[bool]) -> None:
         super().__init__(name)
         self.policy, self.prevent_cse = policy, prevent_cse
 
-    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+    def jvp(self, outs: Nodes, kept: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
         self.prepare(inputs, tangents)
-        return super().jvp(outs, inputs, tangents)
+        return super().jvp(outs, kept, inputs, tangents)
+
+    def silent(self) -> Function:
+        return super().silent() if self.effectful is None else own_copy(self.function)
 
     def prepare(self, inputs: Nodes, tangents: Tangents) -> None:
         """Note that a derivative is taken. One in reverse, whose tangents are no user's values, computes the call once
@@ -61,13 +64,9 @@ class Checkpointed(Recompute):
         if self.effectful is None or not under_way(inputs):
             return
         if not under_way([t for t in tangents if t is not None]):
-            inline(self.effectful, inputs[: len(self.effectful.inputs)])
-
-
-def under_way(nodes: Nodes) -> bool:
-    """Whether all values without a value that these depend on are arguments of functions that are being traced."""
-    leaves = [n for n in toposort(nodes) if n.op is None and n.trace == ABSTRACT]
-    return all([n in origins and origins[n][0] in stack.active for n in leaves])
+            function, given = self.effectful
+            count = len(inputs) - self.closed
+            inline(function, [*inputs[:count], *given[count:]])
 
 
 class Inner:
@@ -206,7 +205,7 @@ class RuleOfLeaves:
         """From arguments and their tangents to results and theirs."""
         nodes, count = [as_node(x) for x in args], len(args) // 2
         outs = self.outs(nodes[:count])
-        found = self.rule.jvp(outs, nodes[self.n : count], nodes[count + self.n :])
+        found = self.rule.jvp(outs, [], nodes[self.n : count], nodes[count + self.n :])
         return [*map(wrap, outs), *[wrap(zeros_of(n) if t is None else t) for n, t in zip(outs, found)]]
 
     def fwd(self, *args: Any) -> list[Any]:

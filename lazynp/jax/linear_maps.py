@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..api import differentiate
+from ..api.ahead import inline
 from ..api.differentiate import cotangent_nodes, pick_arguments, tangent_nodes
-from ..api.trace import inline, trace_function
+from ..api.trace import trace_function
 from ..doors import through
 from ..errors import transposed_error
 from ..graph.aval import Aval

@@ -6,8 +6,9 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..api.ahead import inline
 from ..api.jit import SIGNATURES_KEPT, Call, Entry, Jit, Tables, finish, tables_of
-from ..api.trace import inline, stack
+from ..api.trace import stack
 from ..bounded import Bounded
 from ..doors import Door, wrap_all
 from ..errors import JaxRuntimeError

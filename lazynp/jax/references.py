@@ -156,7 +156,7 @@ class TransformedRef:
 
 def current() -> Any:
     """The trace that is under way; None outside of all."""
-    return stack.active[-1] if stack.active else None
+    return next((t for t in reversed(stack.active) if t.kind != "rule"), None)
 
 
 def is_whole(idx: Any) -> bool:

@@ -24,6 +24,7 @@ from .control import (
     chosen,
     opened,
     own_copy,
+    performed,
     picked,
     placeholder,
     recorded,
@@ -51,7 +52,7 @@ def cond_jvp(
         live = [any([along[i] is not None for _, along in found]) for i in range(len(out.outs))]
         new, extra = opened(
             [
-                (
+                Function(
                     [*f.inputs, *chosen(given, given)],
                     [instantiate(t, o) for t, o in chosen(zip(along, f.outputs), live)],
                 )
@@ -77,12 +78,14 @@ def cond_transpose(
         for f in branches:
             given = [leaf(n.shape, n.dtype, trace=ABSTRACT) for n in chosen(f.outputs, live)]
             sources = chosen(f.inputs, linear)
-            found = rewrites.transpose(chosen(f.outputs, live), sources, given)
+            with rewrites.collecting() as trace:
+                found = rewrites.transpose(chosen(f.outputs, live), sources, given)
             known = [n for n, w in zip(f.inputs, linear) if not w]
-            bodies.append(([*known, *given], [instantiate(c, n) for c, n in zip(found, sources)]))
+            outs = [instantiate(c, n) for c, n in zip(found, sources)]
+            bodies.append(Function([*known, *given], outs, trace.effects, trace.first))
         new, extra = opened(bodies)
     args = [*recorded(extra), *[x for x, w in zip(inputs, linear) if not w], *chosen(cts, live)]
-    return [None, *picked(cond(index, *args, branches=tuple(new)), 0, linear)]
+    return [None, *picked(performed(cond(index, *args, branches=tuple(new))), 0, linear)]
 
 
 def cond_batch(inputs: Nodes, axes: Axes, *, branches: tuple[Function, ...]) -> tuple[Node, tuple[int | None, ...]]:

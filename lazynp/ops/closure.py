@@ -29,7 +29,7 @@ class unrecorded:
 
     def __exit__(self, *error: object) -> None:
         if self.before is unrecorded:
-            del current.sink
+            vars(current).pop("sink", None)  # a rule that was run here may have set flags
         else:
             current.sink = self.before
 
@@ -97,10 +97,11 @@ def inlined(node: Node) -> bool:
 
 
 def outside(function: Function) -> list[Node]:
-    """What a function reads that does not depend on its inputs, scalars among it."""
+    """What a function reads that does not depend on its inputs, nor on effects of its own, scalars among it."""
     results = (*function.outputs, *function.effects)
-    order = [*dependents(results, function.inputs), *function.effects]
-    inside = {*function.inputs, *order}
+    sources = function.inputs if function.token is None else (*function.inputs, function.token)
+    order = [*dependents(results, sources), *function.effects]
+    inside = {*sources, *order}
     read: dict[Node, None] = {}
     for node in order:
         read.update(dict.fromkeys([i for i in node.inputs if i not in inside]))

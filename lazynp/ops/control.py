@@ -22,7 +22,7 @@ from .elementwise import where
 from .reductions import logical_or_reduce
 from .rewrites import rewrites
 from .shape import Axes, aligned, batch_size, broadcast_to, expand_dims, instantiate, move_axis, to_front
-from .tags import custom, summed, used
+from .tags import custom, silenced, summed, used
 
 Nodes = Sequence[Node]
 Tangents = Sequence[Node | None]
@@ -39,13 +39,20 @@ def rewritten(inputs: Nodes, outputs: Nodes, effects: Nodes = ()) -> Function:
     return interned(inputs, results[: len(outputs)], results[len(outputs) :])
 
 
-def opened(bodies: Sequence[tuple[Nodes, Nodes]]) -> tuple[list[Function], list[Node]]:
-    """Bodies of these (inputs, outputs) in which rules that users wrote may have read something else; it becomes the
-    first inputs of each, and is returned too."""
+def opened(bodies: Sequence[Function]) -> tuple[list[Function], list[Node]]:
+    """Bodies in which rules that users wrote may have read something else; it becomes the first inputs of each, and is
+    returned too."""
     read: dict[Node, None] = {}
-    for inputs, outputs in bodies:
-        read.update(dict.fromkeys(captured(Function(inputs, outputs))))
-    return [rewritten([*read, *inputs], outputs) for inputs, outputs in bodies], list(read)
+    for f in bodies:
+        read.update(dict.fromkeys(captured(f)))
+    return [rewritten([*read, *f.inputs], f.outputs, f.effects) for f in bodies], list(read)
+
+
+def performed(node: Node) -> Node:
+    """A node that derivatives have made, whose effects, those of rules, come with the derivative."""
+    if any(map(has_effects, node.static)):
+        rewrites.effects([node])
+    return node
 
 
 def recorded(nodes: Nodes) -> list[Node]:
@@ -86,9 +93,11 @@ def picked(node: Node, first: int, wanted: Sequence[bool]) -> list[Node | None]:
 
 
 def tangents_of(f: Function, moved: Sequence[bool]) -> tuple[list[Node | None], list[Node | None]]:
-    """Placeholders for the tangents of the inputs that have one, and the tangents of the outputs."""
+    """Placeholders for the tangents of the inputs that have one, and the tangents of the outputs. Rules that are run
+    now have no effects: where there are some, they were run when the body was made part of what is differentiated."""
     given = [tangent_leaf(n) if m else None for n, m in zip(f.inputs, moved)]
-    return given, rewrites.jvp(f.outputs, f.inputs, given)
+    with rewrites.collecting():
+        return given, rewrites.jvp(f.outputs, f.inputs, given)
 
 
 def own_copy(f: Function) -> Function:
@@ -101,8 +110,12 @@ def own_copy(f: Function) -> Function:
         return f
     found: dict[Node, Node] = {n: placeholder(n) for n in f.inputs}
     for n in order:
-        if n.op is not None and n not in found:
-            found[n] = make(n.op, tuple([found.get(i, i) for i in n.inputs]), quiet.get(n, n.static), n.moving)
+        if n not in found and (n in quiet or any([i in found for i in n.inputs])):
+            assert n.op is not None
+            inputs = tuple([found.get(i, i) for i in n.inputs])
+            if n.op is custom:
+                inputs = silenced(inputs, n.static[0], n.static[2])
+            found[n] = make(n.op, inputs, quiet.get(n, n.static), n.moving)
             if n in used:
                 used.add(found[n])
     return Function([found[n] for n in f.inputs], [found.get(n, n) for n in f.outputs])
@@ -202,7 +215,7 @@ def scan_jvp(
         new = [instantiate(t, o) for t, o in chosen(zip(along, body.outputs), carry)]
         ins = [n for values, ts in parts for n in (*values, *ts)]
         outs = [*body.outputs[:n_carry], *new, *body.outputs[n_carry:], *chosen(along[n_carry:], moved)]
-        (joined,), extra = opened([(ins, outs)])
+        (joined,), extra = opened([Function(ins, outs)])
     groups = zip(split(inputs, n_consts, n_carry), split(tangents, n_consts, n_carry), (consts, carry, xs))
     args = [
         n for xs_, ts, wanted in groups for n in (*xs_, *[instantiate(t, x) for t, x in chosen(zip(ts, xs_), wanted)])
@@ -288,7 +301,8 @@ def scan_transpose(
         ends = chosen(zip(body.outputs[:n_carry], ct_carry_of(lin_carry, ct_carry)), out_carry)
         ends += list(zip(chosen(body.outputs[n_carry:], read), ct_ys))
         sources = chosen(body.inputs, parts.linear)
-        found = rewrites.transpose([n for n, _ in ends], sources, [c for _, c in ends])
+        with rewrites.collecting() as trace:
+            found = rewrites.transpose([n for n, _ in ends], sources, [c for _, c in ends])
         by_const, by_carry, by_x = split(found, len(sums), len(ct_carry))
         rows = [*parts.stacked, *parts.rows]
         results = [
@@ -296,25 +310,23 @@ def scan_transpose(
             *[s if c is None else summed(s, c) for s, c in zip(sums, by_const)],
             *[instantiate(c, n) for c, n in zip(by_x, sources[len(sums) + len(ct_carry) :])],
         ]
-        (backward,), extra = opened([([*parts.fixed, *ct_carry, *sums, *rows, *ct_ys], results)])
+        ins = [*parts.fixed, *ct_carry, *sums, *rows, *ct_ys]
+        (backward,), extra = opened([Function(ins, results, trace.effects, trace.first)])
     first = [instantiate(c, n) for c, n in chosen(zip(cts, body.outputs), lin_carry)]
     zeros = [instantiate(None, n) for n in sums]
     given = [c for c, r in zip(cts[n_carry:], read) if r]
     place = {n: i for i, n in enumerate(body.inputs)}
+    args = [*fixed, *first, *zeros, *stacked, *[inputs[place[n]] for n in parts.rows], *given]
     back = scan(
         *recorded(extra),
-        *fixed,
-        *first,
-        *zeros,
-        *stacked,
-        *[inputs[place[n]] for n in parts.rows],
-        *given,
+        *args,
         body=backward,
         n_consts=len(extra) + len(fixed),
         n_carry=len(first) + len(zeros),
         reverse=not reverse,
         length=length,
     )
+    performed(back)
     out = [
         *picked(back, len(first), lin_consts),
         *picked(back, 0, lin_carry),
@@ -428,7 +440,7 @@ def while_jvp(
         parts = split(body.inputs, n_body), split(given, n_body)
         new = [instantiate(t, o) for t, o in chosen(zip(along, body.outputs), carry)]
         ins = [n for values, ts in zip(*parts) for n in (*values, *chosen(ts, ts))]
-        (joined,), extra = opened([(ins, [*body.outputs, *new])])
+        (joined,), extra = opened([Function(ins, [*body.outputs, *new])])
         unread = [tangent_leaf(n) for n in chosen(body.inputs[n_body:], carry)]
         test = rewritten([*cond.inputs, *unread], cond.outputs)
     both = while_(

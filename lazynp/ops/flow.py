@@ -166,7 +166,7 @@ def agreed(functions: Sequence[Function]) -> list[Function]:
     def outputs(f: Function) -> list[Node]:
         return [cast(n, dtype=n.dtype) if n.weak and not w else n for n, w in zip(f.outputs, weak)]
 
-    return [Function(f.inputs, outputs(f), f.effects) for f in functions]
+    return [Function(f.inputs, outputs(f), f.effects, f.token) for f in functions]
 
 
 # --- Nodes ------------------------------------------------------------------------------------------------------------

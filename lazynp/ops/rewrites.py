@@ -1,20 +1,25 @@
-"""The transformations of graphs, for rules that need them: they stand in a higher layer, and put themselves here."""
+"""The transformations of graphs, for rules that need them: they stand in higher layers, and put themselves here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..graph.node import Node
 
 
 class Rewrites:
-    """The transformations of graphs, as `transforms` has them."""
+    """The transformations of graphs, as `transforms` has them, and what is done with their effects."""
 
     differentiable: Callable[..., list[Node]]
     jvp: Callable[..., list[Node | None]]
     transpose: Callable[..., list[Node | None]]
     batch: Callable[..., list[tuple[Node, int | None]]]
     simplify: Callable[..., list[Node]]
+    collecting: Callable[[], Any]  # for effects of rules, from the layer that traces functions; it has `effects`
+    effects: Callable[[Sequence[Node]], None]
+    after: Callable[[], Node]
+    perform: Callable[..., None]
 
 
 rewrites = Rewrites()

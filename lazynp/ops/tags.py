@@ -4,7 +4,7 @@
 with. `stop_gradient` has no derivative. `custom` carries a derivative that a user wrote, `pulled` the linear map of one
 that is known in reverse only. `called` says that its results are those of a call, to who shows the graph.
 
-A rule is an object with `jvp(outs, inputs, tangents)`, or, where `reverse` is true, `vjp(outs, kept, inputs, cts,
+A rule is an object with `jvp(outs, kept, inputs, tangents)`, or, where `reverse` is true, `vjp(outs, kept, inputs, cts,
 live)`, on nodes; see `api/custom.py`.
 """
 
@@ -14,12 +14,16 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..graph.aval import Aval
 from ..graph.errors import MissingRuleError
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import LIBRARY, VIEW, Op, results
+from .callback import TOKEN
 from .elementwise import add
+from .promotion import is_inexact
 from .rewrites import rewrites
 from .shape import Axes, add_reduce, batch_size, broadcast_to, to_front
 
@@ -162,6 +166,26 @@ def hidden_inputs(node: Node) -> int:
     return node.static[op.hidden]
 
 
+def seen(node: Node) -> Sequence[Node]:
+    """The inputs through which derivatives of a node come: none for whole numbers and steps."""
+    op = node.op
+    if op is None or op.partials is not None and not any(op.partials):
+        return ()
+    if node.dtype is not None and node.dtype.kind not in "fc" and not is_inexact(node.dtype):
+        return ()
+    return node.inputs[hidden_inputs(node) :] if op.hidden >= 0 else node.inputs
+
+
+sequence = Op(
+    "sequence",
+    LIBRARY,
+    lambda *avals: TOKEN,
+    lambda xp, *inputs: np.zeros((), bool),
+    batch=lambda inputs, axes: (sequence(*inputs), None),
+    doc="A token for several effects.",
+)
+
+
 def custom_abstract(*avals: Aval, rule: Any, hidden: int, n: int) -> tuple[Aval, ...]:
     return avals[:n]
 
@@ -172,18 +196,26 @@ def custom_jvp(
     if out in used:
         return tangents[:n]
     if not rule.reverse:
-        return rule.jvp(inputs[:n], inputs[hidden:], tangents[hidden:])
+        found = rule.jvp(inputs[: n - rule.acts], inputs[n:hidden], inputs[hidden:], tangents[hidden:])
+        return [*found, *[None] * rule.acts]
     used.add(out)
+    inputs = silenced(inputs, rule, n)
     live = tuple([i for i, t in enumerate(tangents[hidden:]) if t is not None])
     given = [t for t in tangents[hidden:] if t is not None]
     return results(pulled(*inputs, *given, rule=rule, hidden=hidden, n=n, live=live))
+
+
+def silenced(inputs: tuple[Node, ...], rule: Any, n: int) -> tuple[Node, ...]:
+    """The inputs of a `custom` node that does not wait for its effects."""
+    return (*inputs[: n - 1], Node.of_scalar(False), *inputs[n:]) if rule.acts else inputs
 
 
 def custom_vjp(
     cts: Sequence[Node | None], out: Node, live: Sequence[bool], *inputs: Node, rule: Any, hidden: int, n: int
 ) -> list[Node | None]:
     used.add(out)
-    return [*[None] * hidden, *rule.vjp(inputs[:n], inputs[n:hidden], inputs[hidden:], cts, live[hidden:])]
+    m = n - rule.acts
+    return [*[None] * hidden, *rule.vjp(inputs[:m], inputs[n:hidden], inputs[hidden:], cts[:m], live[hidden:])]
 
 
 def custom_transpose(cts: Tangents, *inputs: Any, rule: Any, hidden: int, n: int) -> list[Node | None]:
@@ -193,11 +225,24 @@ def custom_transpose(cts: Tangents, *inputs: Any, rule: Any, hidden: int, n: int
     return [*cts, *[None] * (len(inputs) - n)]
 
 
-def custom_batch(inputs: Sequence[Node], axes: Axes, *, rule: Any, hidden: int, n: int) -> tuple[Node, int]:
+def custom_batch(
+    inputs: Sequence[Node], axes: Axes, *, rule: Any, hidden: int, n: int
+) -> tuple[Node, tuple[int | None, ...]]:
     size = batch_size(inputs, axes)
     rest, at = moved(inputs[n:], axes[n:])
     new = Batched(rule, hidden - n, at, size)
-    return custom(*spread(inputs[:n], axes[:n], size), *rest, rule=new, hidden=hidden, n=n), 0
+    return custom(*results_of(inputs, axes, rule, n, size), *rest, rule=new, hidden=hidden, n=n), result_axes(rule, n)
+
+
+def results_of(inputs: Sequence[Node], axes: Axes, rule: Any, n: int, size: int) -> list[Node]:
+    """The first n inputs, the results of a call, with the mapped axis in front; a token of effects has none."""
+    m = n - rule.acts
+    return [*spread(inputs[:m], axes[:m], size), *inputs[m:n]]
+
+
+def result_axes(rule: Any, n: int) -> tuple[int | None, ...]:
+    """The mapped axes of these."""
+    return (*[0] * (n - rule.acts), *[None] * rule.acts)
 
 
 def spread(inputs: Sequence[Node], axes: Axes, size: int) -> list[Node]:
@@ -221,6 +266,7 @@ class Batched:
 
     def __init__(self, rule: Any, kept: int, axes: Axes, size: int) -> None:
         self.rule, self.kept, self.axes, self.size, self.reverse = rule, kept, axes, size, rule.reverse
+        self.acts = rule.acts
         self.rows: list[tuple[Node, Node, int | None]] = []
 
     def ones(self, nodes: Tangents, axes: Sequence[int | None]) -> list[Any]:
@@ -235,24 +281,33 @@ class Batched:
             out.append(one)
         return out
 
-    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+    def jvp(self, outs: Nodes, kept: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
         at, all_ = self.axes[self.kept :], (0,) * len(outs)
-        return self.whole(self.rule.jvp(self.ones(outs, all_), self.ones(inputs, at), self.ones(tangents, at)))
+        ones = self.ones(outs, all_), self.ones(kept, self.axes), self.ones(inputs, at), self.ones(tangents, at)
+        with rewrites.collecting() as trace:
+            found = self.rule.jvp(*ones)
+        return self.whole(found, trace)
 
     def vjp(self, outs: Nodes, kept: Nodes, inputs: Nodes, cts: Tangents, live: Sequence[bool]) -> Tangents:
         at, all_ = self.axes[self.kept :], (0,) * len(outs)
         given = self.ones(outs, all_), self.ones(kept, self.axes), self.ones(inputs, at), self.ones(cts, all_)
-        found = self.whole(self.rule.vjp(*given, live))
+        with rewrites.collecting() as trace:
+            found = self.rule.vjp(*given, live)
+        found = self.whole(found, trace)
         return [
             x if x is None or a == 0 else add_reduce(x, axes=(0,), keepdims=False, dtype=x.dtype)
             for x, a in zip(found, at)
         ]
 
-    def whole(self, found: Tangents) -> list[Node | None]:
-        """What was made of one example, for all, their axis in front."""
+    def whole(self, found: Tangents, trace: Any) -> list[Node | None]:
+        """What was made of one example, for all, their axis in front; with the effects of the trace."""
         rows, self.rows = self.rows, []
+        if trace.first is not None:
+            rows.append((trace.first, rewrites.after(), None))
         live = [n for n in found if n is not None]
-        new = iter(rewrites.batch(live, [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]))
+        made = rewrites.batch([*live, *trace.effects], *zip(*rows))
+        rewrites.effects([e for e, _ in made[len(live) :]])
+        new = iter(made)
         out: list[Node | None] = []
         for n in found:
             node, axis = (None, None) if n is None else next(new)
@@ -292,18 +347,19 @@ def pulled_transpose(
 ) -> list[Node | None]:
     count = len(inputs) - len(live)
     moved = [i in live for i in range(count - hidden)]
-    found = rule.vjp(inputs[:n], inputs[n:hidden], inputs[hidden:count], cts, moved)
+    m = n - rule.acts
+    found = rule.vjp(inputs[:m], inputs[n:hidden], inputs[hidden:count], cts[:m], moved)
     return [*[None] * count, *[found[i] for i in live]]
 
 
 def pulled_batch(
     inputs: Sequence[Node], axes: Axes, *, rule: Any, hidden: int, n: int, live: tuple[int, ...]
-) -> tuple[Node, int]:
+) -> tuple[Node, tuple[int | None, ...]]:
     size, count = batch_size(inputs, axes), len(inputs) - len(live)
     rest, at = moved(inputs[n:count], axes[n:count])
     new = Batched(rule, hidden - n, at, size)
-    outs, tangents = spread(inputs[:n], axes[:n], size), spread(inputs[count:], axes[count:], size)
-    return pulled(*outs, *rest, *tangents, rule=new, hidden=hidden, n=n, live=live), 0
+    outs, tangents = results_of(inputs, axes, rule, n, size), spread(inputs[count:], axes[count:], size)
+    return pulled(*outs, *rest, *tangents, rule=new, hidden=hidden, n=n, live=live), result_axes(rule, n)
 
 
 pulled = Op(

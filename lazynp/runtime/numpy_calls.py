@@ -12,6 +12,7 @@ from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import MAP, REDUCE
 from ..graph.walk import toposort
+from ..ops.callback import callback
 from ..ops.promotion import loop_dtypes, operand_keys
 from ..ops.rewrites import rewrites
 from ..tracebacks import name_line
@@ -35,7 +36,7 @@ class Calls:
                 continue
             if n.value is not None:
                 known[n] = n.value
-            elif n not in kept and all([i in known for i in n.inputs]):
+            elif n not in kept and not (kept and n.op is callback) and all([i in known for i in n.inputs]):
                 known[n] = call_of(n)(*[known[i] for i in n.inputs])
             else:
                 todo.append(n)

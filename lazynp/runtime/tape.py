@@ -16,16 +16,18 @@ import numpy as np
 
 from ..graph.node import BORROWED, KEPT, Node, leaf
 from ..graph.op import make, pick, untagged
-from ..ops.tags import alias
+from ..ops.tags import alias, seen
 from .recorder import recorder
 
 
 class Depth(threading.local):
     """How many differentiations are under way in this thread, and since which node; `concrete`: the leaves whose values
     may be asked for, those that were there when a user's rule began; `made`: the arrays that the function which is run
-    has made, of a door whose arrays end with it (see `leaks`)."""
+    has made, of a door whose arrays end with it (see `leaks`); `tape`: of the innermost one, while its function is run
+    and no other trace is under way in it."""
 
     n = since = 0
+    tape: Tape | None = None
     made: list[weakref.ref[Any]] | None = None
     concrete: frozenset[Node] = frozenset()
 
@@ -46,16 +48,6 @@ def concrete() -> Iterator[None]:
         depth.concrete, depth.made = before
 
 
-class Running(threading.local):
-    """The fwd functions of users' rules that are under way in this thread: they may call what they belong to."""
-
-    def __init__(self) -> None:
-        self.functions: list[Any] = []
-
-
-running = Running()
-
-
 class Tape:
     """`with Tape() as tape:` while a function is differentiated: its leaves, whose dependents stay a graph when
     computed. Afterwards these are ordinary values again, and what only transformations need is cut out of them."""
@@ -64,9 +56,11 @@ class Tape:
         self.leaves: list[Node] = []
         self.results: list[Node] = []
         self.made: list[weakref.ref[Any]] = []
+        self.found: dict[Node, bool] = {}
 
     def __enter__(self) -> Tape:
         self.before, depth.made = depth.made, self.made
+        self.outer, depth.tape = depth.tape, self
         if depth.n == 0:
             depth.since = recorder.count
         depth.n += 1
@@ -87,7 +81,32 @@ class Tape:
         live.add(new)
         return new
 
+    def over(self) -> None:
+        """The function has been run. What follows, its derivative, is not differentiated along the leaves."""
+        depth.tape, self.found = self.outer, {}
+
+    def reaches(self, node: Node) -> bool:
+        """Whether a value that the function has made is differentiated along the leaves."""
+        found = self.found
+        if not found:
+            found.update(dict.fromkeys(self.leaves, True))
+        stack = [node]
+        while stack:
+            n = stack[-1]
+            if n in found or n.trace == 0:
+                stack.pop()
+                continue
+            inputs = seen(n)
+            new = [i for i in inputs if i not in found and i.trace]
+            if new:
+                stack.extend(new)
+                continue
+            stack.pop()
+            found[n] = any([found.get(i, False) for i in inputs])
+        return found.get(node, False)
+
     def __exit__(self, *error: object) -> None:
+        self.over()
         depth.n -= 1
         depth.made = self.before
         for x in self.leaves:
@@ -138,6 +157,28 @@ def cut(node: Node) -> None:
     """Read what tags stand for, past them."""
     if any([i.op is not None and (i.op.tag or i.op is pick) for i in node.inputs]):
         node.inputs = tuple([untagged(i) for i in node.inputs])
+
+
+def differentiating(nodes: Sequence[Node]) -> list[tuple[Tape, list[bool]]]:
+    """The differentiations along which these values are differentiated, the innermost first, each with which they are;
+    those only that are under way in the innermost trace."""
+    found, tape = [], depth.tape
+    while tape is not None:
+        moved = [tape.reaches(n) for n in nodes]
+        if any(moved):
+            found.append((tape, moved))
+        tape = tape.outer
+    return found
+
+
+@contextlib.contextmanager
+def beneath(tape: Tape) -> Iterator[None]:
+    """For a rule that is run in the place of a function: its arguments are not differentiated along the leaves."""
+    before, depth.tape = depth.tape, tape.outer
+    try:
+        yield
+    finally:
+        depth.tape = before
 
 
 class Holder:

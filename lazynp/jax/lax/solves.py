@@ -35,7 +35,7 @@ class Implicit(Rule):
         super().__init__(name)
         self.change = change
 
-    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+    def jvp(self, outs: Nodes, kept: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
         n, wrap = len(inputs) - self.closed, self.door.wrap
         again = results(custom(*outs, *inputs, rule=self, hidden=len(outs), n=len(outs)))
         consts, moved = self.arguments(inputs)[1], self.along(tangents[:n], inputs[:n], self.structure)[0][1]
