@@ -165,6 +165,49 @@ static PyObject *part_of_still(PyObject *module, PyObject *const *args, Py_ssize
     return view_handle(g.s, g.b, args[1], view, NULL, g.h, a->base && Py_TYPE(a->base) == ndarray_type ? a->base : args[0]);
 }
 
+/* Of a view of NumPy's, a plain array on its memory, which is an operand's; NULL without an error where it is not that. */
+static PyObject *part_in(PyObject *operand, PyObject *view)
+{
+    if (Py_TYPE(operand) != ndarray_type || !PyArray_CheckExact(view))
+        return NULL;
+    PyObject *const both[] = {operand, view};
+    PyObject *part = part_of_still(NULL, both, 2);
+    if (part == Py_None)
+        Py_CLEAR(part);
+    return part;
+}
+
+/* next_parts(iterator, operands, shown): what NumPy's iterator over operands gives next, each view as a plain array; what
+ * `shown._shown` makes of it where they are not all of that kind. */
+static PyObject *next_parts(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    if (n != 3 || !PyIter_Check(args[0]) || !PyList_CheckExact(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "an iterator, a list of operands and who shows the rest are wanted");
+        return NULL;
+    }
+    PyObject *value = PyIter_Next(args[0]), *out = NULL;
+    if (!value) {
+        if (!PyErr_Occurred())
+            PyErr_SetNone(PyExc_StopIteration);
+        return NULL;
+    }
+    Py_ssize_t count = PyList_GET_SIZE(args[1]);
+    if (count == 1)
+        out = part_in(PyList_GET_ITEM(args[1], 0), value);
+    else if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == count && (out = PyTuple_New(count)))
+        for (Py_ssize_t i = 0; out && i < count; i++) {
+            PyObject *part = part_in(PyList_GET_ITEM(args[1], i), PyTuple_GET_ITEM(value, i));
+            if (part)
+                PyTuple_SET_ITEM(out, i, part);
+            else
+                Py_CLEAR(out);
+        }
+    if (!out && !PyErr_Occurred())
+        out = PyObject_CallMethod(args[2], "_shown", "(O)", value);
+    Py_DECREF(value);
+    return out;
+}
+
 /* flat(a): `a.flat`. */
 static PyObject *flat_of(PyObject *module, PyObject *owner)
 {

@@ -2211,6 +2211,8 @@ static PyMethodDef functions[] = {
     {"iterator", iterator, METH_O, "iterator(a): iterates over a's items by their number."},
     {"flat", flat_of, METH_O, "flat(a): a.flat."},
     {"part", (PyCFunction)(void (*)(void))part_of_still, METH_FASTCALL, "part(x, view): x's array on a view of its memory, or None."},
+    {"next_parts", (PyCFunction)(void (*)(void))next_parts, METH_FASTCALL,
+     "next_parts(iterator, operands, shown): what NumPy's iterator over operands gives next, as ours."},
     {"refused_to_numpy", refused_to_numpy, METH_O,
      "refused_to_numpy(a): whether NumPy was refused a's buffer, and goes on asking for its other interfaces."},
     {"forget_refused", forget_refused, METH_NOARGS, "forget_refused(): NumPy has asked for all of them."},

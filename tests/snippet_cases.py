@@ -1126,4 +1126,21 @@ a = np.arange(4)
 view = a[1:]
 e(a.resize, 9)
 e(view.resize, 9)
+
+# what an iterator over several operands gives are views of them, lists and subclasses among them
+a, o = np.arange(6.0).reshape(2, 3), np.zeros((2, 3))
+for operands in ([a, o], [o, [1, 2, 3], a], [a, np.matrix(a), o], [np.float64(2), o], (o,), o):
+    alone = operands is o or len(operands) == 1
+    flags = [["readwrite" if x is o else "readonly"] for x in ([o] if alone else operands)]
+    with np.nditer(operands, op_flags=flags) as it:
+        for step in it:
+            parts = step if type(step) is tuple else (step,)
+            log([(type(x).__name__, np.shares_memory(x, o), x.flags.writeable) for x in parts])
+            parts[1 if len(parts) == 2 else 0][...] += parts[-1] + 1
+    log(o)
+with np.nditer([a, None]) as it:
+    for x, y in it:
+        y[...] = x * x
+    log(it.operands[1])
+log([x + 1 for x in np.nditer(3.5)], next(iter(np.nditer(a.T))).base is a)
 """

@@ -423,6 +423,8 @@ class nditer:
         return self
 
     def __next__(self) -> Any:
+        if native is not None:
+            return native.next_parts(self._iter, self._ours, self)
         return self._shown(next(self._iter))
 
     def __len__(self) -> int:
