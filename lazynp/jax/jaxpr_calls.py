@@ -66,7 +66,10 @@ class Checkpointed(Recompute):
         if not under_way([t for t in tangents if t is not None]):
             function, given = self.effectful
             count = len(inputs) - self.closed
-            inline(function, [*inputs[:count], *given[count:]])
+            if self.function.effects:  # whose rules may have been run since
+                inline(self.function, inputs)
+            else:
+                inline(function, [*inputs[:count], *given[count:]])
 
 
 class Inner:

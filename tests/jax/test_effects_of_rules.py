@@ -134,7 +134,7 @@ ALL = {
         "scan": ["grad", "jit of grad", "jvp", "linearize"],
         "cond": ["grad", "jvp"],
         "while_loop": ["jvp", "call"],
-        "checkpoint": ["grad", "jit of grad", "linearize"],
+        "checkpoint": ["grad", "jit of grad", "linearize", "grad of jit"],
         "jit": ["grad", "jvp"],
         "vmap": ["grad"],
         "scan of checkpoint": ["grad", "jit of grad"],
