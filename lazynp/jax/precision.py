@@ -5,7 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
+from ml_dtypes import bfloat16
 
 from .dtypes import KIND_OF
 
@@ -40,21 +42,64 @@ class Precision(enum.Enum):
         return self.name
 
 
+EIGHT = [getattr(ml_dtypes, f"float8_{name}") for name in ("e4m3fn", "e5m2", "e5m2fnuz", "e4m3fnuz", "e4m3b11fnuz")]
+PARTS = {"F16": np.float16, "BF16": bfloat16, "TF32": np.float32, "F32": np.float32, "F64": np.float64}
+
+
 class DotAlgorithmPreset(enum.Enum):
     """Algorithms of products: accepted where JAX has them on CPUs; products are in full precision anyway."""
 
-    DEFAULT = 0
-    ANY_F8_ANY_F8_F32 = 1
-    F16_F16_F16 = 2
-    F16_F16_F32 = 3
-    BF16_BF16_BF16 = 4
-    BF16_BF16_F32 = 5
-    BF16_BF16_F32_X3 = 6
-    BF16_BF16_F32_X6 = 7
-    TF32_TF32_F32 = 8
-    TF32_TF32_F32_X3 = 9
-    F32_F32_F32 = 10
-    F64_F64_F64 = 11
+    DEFAULT = 1
+    ANY_F8_ANY_F8_F32 = 2
+    ANY_F8_ANY_F8_F32_FAST_ACCUM = 3
+    ANY_F8_ANY_F8_ANY = 4
+    ANY_F8_ANY_F8_ANY_FAST_ACCUM = 5
+    F16_F16_F16 = 6
+    F16_F16_F32 = 7
+    BF16_BF16_BF16 = 8
+    BF16_BF16_F32 = 9
+    BF16_BF16_F32_X3 = 10
+    BF16_BF16_F32_X6 = 11
+    BF16_BF16_F32_X9 = 12
+    TF32_TF32_F32 = 13
+    TF32_TF32_F32_X3 = 14
+    F32_F32_F32 = 15
+    F64_F64_F64 = 16
+
+    @property
+    def accumulation_type(self) -> Any:
+        """The type in which products are added up; None where that is left open."""
+        words = self.name.removesuffix("_FAST_ACCUM").split("_X")[0].split("_")
+        return PARTS.get(words[-1])
+
+    @property
+    def supported_lhs_types(self) -> tuple[Any, ...] | None:
+        """The types that the first operand may have; None where any will do."""
+        first, _, several = self.name.partition("_X")
+        if first.startswith("BF16"):
+            return (np.float32,) if several else (bfloat16, np.float32)
+        found = PARTS.get(first.split("_")[0])
+        return None if found is None else (found,)
+
+    @property
+    def supported_rhs_types(self) -> tuple[Any, ...] | None:
+        """The types that the second operand may have."""
+        return self.supported_lhs_types
+
+    def supported_output_types(self, lhs_dtype: Any, rhs_dtype: Any) -> tuple[Any, ...] | None:
+        """The types that the result of operands of these types may have; None where any will do."""
+        if self.name.startswith("ANY_F8_ANY_F8_F32"):
+            return (np.float32, np.float16, bfloat16, *EIGHT)
+        if self is DotAlgorithmPreset.F16_F16_F32 and lhs_dtype == rhs_dtype == np.float16:
+            return np.float32, np.float16
+        found = self.accumulation_type
+        return None if found is None else (found,)
+
+    def __repr__(self) -> str:
+        return f"DotAlgorithmPreset.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class DotAlgorithm(NamedTuple):

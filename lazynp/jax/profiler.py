@@ -167,6 +167,15 @@ class TraceAnnotation:
     def __init__(self, name: str, **kwargs: Any) -> None:
         self.name, self.said, self.start = name, kwargs, 0.0
 
+    @staticmethod
+    def is_enabled() -> bool:
+        """Whether a trace is being made."""
+        return bool(running)
+
+    def set_metadata(self, **kwargs: Any) -> None:
+        """Say more of it, in the block."""
+        self.said.update(kwargs)
+
     def __enter__(self) -> TraceAnnotation:
         self.start = time.perf_counter()
         return self

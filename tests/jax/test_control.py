@@ -391,6 +391,10 @@ def test_custom_root() -> None:
     pair(lambda j: j.vmap(j.grad(total(j, implicit)))(a), 1e-5, False)
 
 
+def test_a_root_that_is_a_number_is_an_array() -> None:
+    pair(lambda j: j.lax.custom_root(lambda x: x**2 - 2.0, 1.0, lambda f, x: x + 0.4142, lambda g, y: y / g(1.0)))
+
+
 def test_custom_root_of_whole_numbers() -> None:
     """f would see the solver's float guesses as whole numbers, and Newton's loop would never end."""
     for j in (real_jax, jax):

@@ -324,7 +324,9 @@ def test_profiler_writes_what_ran(tmp_path: Any) -> None:
 def test_profiler_writes_a_trace_with_annotations(tmp_path: Any) -> None:
     j = lazynp.jax
     with j.profiler.trace(tmp_path, create_perfetto_trace=True):
-        with j.profiler.StepTraceAnnotation("step", step_num=7):
+        with j.profiler.StepTraceAnnotation("step", step_num=7) as named_step:
+            assert named_step.is_enabled()
+            named_step.set_metadata(loss=0.5)
             found = j.profiler.annotate_function(lambda x: j.numpy.sin(x) @ x, name="work")(j.numpy.ones((500, 500)))
             found.block_until_ready()
         with pytest.raises(ZeroDivisionError), j.profiler.TraceAnnotation("failing"):
@@ -335,7 +337,7 @@ def test_profiler_writes_a_trace_with_annotations(tmp_path: Any) -> None:
     for path in paths:
         events = json.loads(gzip.decompress(tmp_path.joinpath(*path).read_bytes()))["traceEvents"]
         named = {e["name"]: e for e in events if e.get("cat") == "annotation"}
-        assert named.keys() == {"step", "work", "failing"} and named["step"]["args"] == {"step_num": "7"}
+        assert named.keys() == {"step", "work", "failing"} and named["step"]["args"] == {"step_num": "7", "loss": "0.5"}
         step, work, failing = (named[n] for n in ("step", "work", "failing"))
         assert 0 <= step["ts"] <= work["ts"] and work["ts"] + work["dur"] <= step["ts"] + step["dur"] + 0.01
         assert failing["ts"] >= step["ts"] + step["dur"] - 0.01
@@ -344,7 +346,8 @@ def test_profiler_writes_a_trace_with_annotations(tmp_path: Any) -> None:
 
 def test_annotations_outside_of_a_trace_do_nothing() -> None:
     profiler = lazynp.jax.profiler
-    with profiler.TraceAnnotation("nothing"):
+    with profiler.TraceAnnotation("nothing") as annotation:
+        assert not annotation.is_enabled() and not jax.profiler.TraceAnnotation.is_enabled()
         assert profiler.annotate_function(abs)(-3) == 3
     with pytest.raises(NotImplementedError, match="perfetto"):
         profiler.start_trace("nowhere", create_perfetto_link=True)

@@ -189,3 +189,19 @@ def test_shardings_of_xlas_own_are_refused() -> None:
     f = from_here.custom_partitioning(lambda x: x)
     with pytest.raises(NotImplementedError, match="decode_shardings"):
         f.def_partition(lambda *a: a, decode_shardings=False)
+
+
+def test_presets_of_products_are_all_there() -> None:
+    ours, theirs = lazynp.jax.lax.DotAlgorithmPreset, jax.lax.DotAlgorithmPreset
+    assert list(ours.__members__) == list(theirs.__members__)
+    for a, b in zip(ours, theirs):
+        assert (repr(a), str(a), a.value) == (repr(b), str(b), b.value)
+        for name in ("accumulation_type", "supported_lhs_types", "supported_rhs_types"):
+            assert getattr(a, name) == getattr(b, name), (a, name)
+        for dtype in map(np.dtype, ("float16", "float32", "float64")):
+            assert a.supported_output_types(dtype, dtype) == b.supported_output_types(dtype, dtype), a
+
+
+def test_generators_are_shown_by_their_names() -> None:
+    for a, b in zip(lazynp.jax.lax.RandomAlgorithm, jax.lax.RandomAlgorithm):
+        assert (repr(a), str(a)) == (repr(b), str(b))

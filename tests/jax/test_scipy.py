@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 import jax
+import jax.scipy.optimize
 import numpy as np
 import pytest
 from paired import found, gradient, same_call, same_gradient
@@ -402,6 +403,8 @@ def test_minimize(start: list) -> None:
     out = side.scipy.optimize.minimize(rosenbrock, side.numpy.array(start), method="BFGS")
     np.testing.assert_allclose(np.asarray(out.x), 1.0, atol=2e-2)
     assert int(out.nit) < 60
+    theirs = jax.scipy.optimize.minimize(rosenbrock, jax.numpy.array(start), method="BFGS")
+    assert [x.aval.weak_type for x in out] == [x.aval.weak_type for x in theirs]
     jitted = side.jit(lambda x: side.scipy.optimize.minimize(rosenbrock, x, method="BFGS").x)
     np.testing.assert_allclose(np.asarray(jitted(side.numpy.array(start))), np.asarray(out.x), atol=1e-3)
     with pytest.raises(ValueError, match="not recognized"):

@@ -42,6 +42,9 @@ class RandomAlgorithm(enum.IntEnum):
     RNG_THREE_FRY = 1
     RNG_PHILOX = 2
 
+    def __str__(self) -> str:
+        return self.name
+
 
 @public
 class AccuracyMode(enum.Enum):

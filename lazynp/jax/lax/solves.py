@@ -87,7 +87,9 @@ def custom_root(
 
     args = initial_guess, list(captured)
     level = traced_level(args)
-    return ruled(Implicit("custom_root", change), root, args, {}, level) if level else root(*args)
+    if level:
+        return ruled(Implicit("custom_root", change), root, args, {}, level)
+    return tree_map(lambda x: wrap(as_node(x)), root(*args))
 
 
 @public

@@ -87,9 +87,9 @@ def line_search(f: Callable[[Any], Any], x: Any, p: Any, value: Any, gradient: A
         return k + 1, new_t, new_low, new_high, new_f, new_d, best
 
     zero = jnp.zeros((), dtype)
-    start = Step(zero, value, gradient, jnp.zeros((), int), jnp.zeros((), bool))
+    start = Step(zero, value, gradient, 0, jnp.zeros((), bool))
     infinite = jnp.full((), np.inf, dtype)
-    state = (jnp.zeros((), int), first.astype(dtype), zero, infinite, value, slope0, start)
+    state = (0, first.astype(dtype), zero, infinite, value, slope0, start)
     return lax.while_loop(lambda s: (s[0] < most) & ~s[6].good, body, state)[6]
 
 
@@ -136,8 +136,7 @@ def minimize_bfgs(
         return (state[0] < most) & ~state[7] & (size(state[4]) >= gtol)
 
     start = value + jnp.linalg.norm(gradient) / 2
-    zero = jnp.zeros((), int)
-    state = (zero, x0, value, start, gradient, one, zero + 1, jnp.zeros((), bool))
+    state = (0, x0, value, start, gradient, one, 1, jnp.zeros((), bool))
     k, x, value, _, gradient, inverse, evaluations, failed = lax.while_loop(unfinished, body, state)
     success = size(gradient) < gtol
     status = jnp.where(success, 0, jnp.where(failed, 3, 1))
