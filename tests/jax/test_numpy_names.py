@@ -77,3 +77,14 @@ def test_segments_traced() -> None:
         lazynp.jax.jit(lazynp.jax.ops.segment_sum)(x, ids)
     with pytest.raises(TypeError):
         lazynp.jax.ops.segment_sum([1, 2], ids)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_has_a_shape_is_asked_for_it_without_a_warning() -> None:
+    for lib in LIBS.values():
+        aval = lib.ShapeDtypeStruct((3, 2), "float32")
+        assert (lib.numpy.shape(aval), lib.numpy.ndim(aval)) == ((3, 2), 2)
+        with pytest.raises(DeprecationWarning):
+            lib.numpy.size(aval)
+        with pytest.raises(DeprecationWarning):
+            lib.numpy.shape([1])

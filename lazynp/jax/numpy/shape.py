@@ -46,8 +46,9 @@ def own(value: np.ndarray, weak: bool) -> Array:
 
 
 def looked_at(name: str, a: Any) -> None:
-    """Warn where something is asked for its shape that is no array, as JAX does."""
-    if not is_arraylike(a):
+    """Warn where something is asked for its shape that is no array, as JAX does; not of what has a shape, but for its
+    size."""
+    if not is_arraylike(a) and (name == "size" or not hasattr(a, "shape")):
         text = f"{name} requires ndarray or scalar arguments, got {type(a)} at position 0. In a future JAX release this"
         warnings.warn(f"{text} will be an error.", DeprecationWarning, stacklevel=3)
 
