@@ -1097,7 +1097,7 @@ for name in fixed:
     e(setattr, a, name, 3)
 log(np.ndarray.T, np.ndarray.shape)
 
-# strides that do not fit are refused before the warning that they may not be set
+# strides that do not fit: the warning that they may not be set comes first
 a = np.arange(6.0)
 for strides in ((8, 8), (80,), "x", (16,)):
     with warnings.catch_warnings(record=True) as said:

@@ -254,7 +254,7 @@ def get_ctypes(self: Any) -> Any:
 
 PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | None]] = {
     "shape": (get_shape, renew.deprecated("shape", set_shape)),
-    "strides": (get_strides, renew.set_strides),
+    "strides": (get_strides, renew.deprecated("strides", renew.set_strides)),
     "dtype": (get_dtype, renew.deprecated("dtype", renew.set_dtype)),
     "T": (get_t, None),
     "mT": (get_mt, None),

@@ -41,8 +41,9 @@ def laid(self: Any, order: str, target: Any = None) -> ndarray:
         turned = tuple(range(self.ndim - 1, -1, -1)) if self.ndim > 1 else None
     elif order == "K":
         turned = order_of_copies(self)
-    nodes, memory = nodes_in_place((self,) if turned is None else in_memory_order((self,), turned))
-    node = self._node_() if nodes is None else nodes[0]
+    straight = self if turned is None else in_memory_order((self,), turned)[0]
+    nodes, memory = nodes_in_place((straight,))
+    node = straight._node_() if nodes is None else nodes[0]
     node = node if target is None else cast_node(node, target)
     out = array_of(node)
     finish(node, memory)

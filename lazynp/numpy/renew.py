@@ -38,7 +38,6 @@ def set_strides(self: Any, strides: Any) -> None:
     view = self._pin_().view()
     with warnings.catch_warnings(action="ignore"):  # it would name this line
         view.strides = strides
-    tell_of("strides")  # where they fit, as NumPy does
     become(self, view)
 
 
