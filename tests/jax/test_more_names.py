@@ -196,8 +196,8 @@ def test_presets_of_products_are_all_there() -> None:
     assert list(ours.__members__) == list(theirs.__members__)
     for a, b in zip(ours, theirs):
         assert (repr(a), str(a), a.value) == (repr(b), str(b), b.value)
-        for name in ("accumulation_type", "supported_lhs_types", "supported_rhs_types"):
-            assert getattr(a, name) == getattr(b, name), (a, name)
+        assert a.accumulation_type == b.accumulation_type, a
+        assert (a.supported_lhs_types, a.supported_rhs_types) == (b.supported_lhs_types, b.supported_rhs_types), a
         for dtype in map(np.dtype, ("float16", "float32", "float64")):
             assert a.supported_output_types(dtype, dtype) == b.supported_output_types(dtype, dtype), a
 
