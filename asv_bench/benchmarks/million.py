@@ -115,13 +115,14 @@ def arrays(np: Any) -> SimpleNamespace:
 
 
 class Million:
+    make, compiled = staticmethod(arrays), staticmethod(function)
     params = (CALLS, ["numpy", "lazynp"])
     param_names = ("call", "library")
     timeout = 120
 
     def setup(self, call, library):
         self.np = numpy if library == "numpy" else lazynp
-        self.arrays, self.function = arrays(self.np), function(call)
+        self.arrays, self.function = self.make(self.np), self.compiled(call)
         for _ in range(4):
             self.time_call(call, library)
             lazynp.compile_wait()

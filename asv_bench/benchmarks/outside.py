@@ -52,20 +52,9 @@ def function(text):
     return lambda np, a: eval(code, {"np": np, **vars(a)})
 
 
-class Outside:
+class Outside(million.Million):
+    make, compiled = staticmethod(arrays), staticmethod(function)
     params = (CALLS, ["numpy", "lazynp"])
-    param_names = ("call", "library")
-    timeout = 120
-
-    def setup(self, call, library):
-        self.np = numpy if library == "numpy" else lazynp
-        self.arrays, self.function = arrays(self.np), function(call)
-        for _ in range(4):
-            self.time_call(call, library)
-            lazynp.compile_wait()
-
-    def time_call(self, call, library):
-        million.wait_for(self.function(self.np, self.arrays))
 
 
 if __name__ == "__main__":

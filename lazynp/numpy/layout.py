@@ -9,7 +9,7 @@ from ..runtime.recorder import recorder
 from ..runtime.storage import Storage
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import in_memory_order
-from .array import known, ndarray, new_handle
+from .array import is_native, known, ndarray, new_handle
 from .host import bind
 from .record import cast_node, finish, nodes_in_place
 
@@ -42,7 +42,7 @@ def laid(self: Any, order: str, target: Any = None) -> ndarray:
     elif order == "K":
         turned = order_of_copies(self)
     straight = self if turned is None else in_memory_order((self,), turned)[0]
-    nodes, memory = nodes_in_place((straight,))
+    nodes, memory = nodes_in_place((straight,)) if is_native(self.dtype) else (None, [])
     node = straight._node_() if nodes is None else nodes[0]
     node = node if target is None else cast_node(node, target)
     out = array_of(node)

@@ -154,8 +154,9 @@ def nodes_in_place(arrays: Sequence[Any]) -> tuple[list[Node] | None, list[numpy
 
 
 def finish(node: Node, memory: Sequence[numpy.ndarray]) -> None:
-    """Compute what reads memory from outside, and see that it has memory of its own."""
-    if not memory or node.value is not None:
+    """Compute what reads memory from outside, and see that it has memory of its own. A leaf is that memory, of which
+    `Storage.hold` has taken a copy."""
+    if not memory or node.op is None:
         return
     recorder.demand(node)
     if any([numpy.may_share_memory(node.buffer, m) for m in memory]):

@@ -35,7 +35,8 @@ def simplify(outputs: Sequence[Node], keep: Sequence[Node] = (), tags: bool = Fa
         known = same.get(key)
         if known is None:
             known = shorter(node, inputs)
-            if known not in inputs and not kept.isdisjoint(inputs) and not set(known.inputs).issubset(inputs):
+            on_these = known in inputs or known.inputs and set(known.inputs).issubset(inputs)
+            if not on_these and not kept.isdisjoint(inputs):
                 known = rebuilt(node, inputs)  # what is shorter may read what is behind a kept node
             same[key] = known
         found[node] = known
