@@ -340,6 +340,10 @@ class Found(NamedTuple):
         slack = SLACK * self.eps
         return any(o > max(n, i) + slack for o, n, i in zip(self.ours, self.numpys, self.ideal))
 
+    def better(self) -> bool:
+        """Whether NumPy's errors are larger than ours, and than those of exact sums, as `worse` says of ours."""
+        return self._replace(ours=self.numpys, numpys=self.ours).worse()
+
     def ratio(self) -> float:
         """Of our largest error to the larger of NumPy's and that of exact sums."""
         slack = SLACK * self.eps
@@ -436,7 +440,7 @@ def main() -> int:
     given = parser.parse_args()
     failed = 0
     for tier in given.tiers:
-        began, count = time.perf_counter(), 0
+        began, count, better = time.perf_counter(), 0, 0
         worst: dict[str, tuple[float, Case | None]] = collections.defaultdict(lambda: (0.0, None))
         cases = [
             case
@@ -455,12 +459,13 @@ def main() -> int:
         ]
         for case, found in measure(cases, tier, given.seeds):
             count += 1
+            better += found.better()
             if found.worse():
                 failed += 1
                 print(f"{tier}: {tuple(case)}: {found}")
             worst[case.function] = max(worst[case.function], (found.ratio(), case), key=lambda pair: pair[0])
         seconds = time.perf_counter() - began
-        print(f"{tier}: {count} cases, {seconds:.0f} s, worst ratios:", flush=True)
+        print(f"{tier}: {count} cases, {seconds:.0f} s, NumPy's worse in {better}; worst ratios:", flush=True)
         for name, (ratio, case) in worst.items():
             print(f"    {name:10s} {ratio:6.3f}  {'' if case is None else tuple(case)[1:]}")
     print(f"{failed} are worse than NumPy's; C modules: {os.environ.get('LAZYNP_SPEED', '1')}")

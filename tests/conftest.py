@@ -16,6 +16,11 @@ import oracle
 from leftovers import Leftovers
 
 from lazynp.config import config
+from lazynp.numpy import line_warnings
+
+# Warnings are errors in these tests, for which every operation would be done at once. See the fixture `filters_count`.
+MAKE_ERRORS = line_warnings.make_errors
+line_warnings.make_errors = lambda filters: False
 
 COMPILING = {"test_compiler", "test_artifacts", "test_runtime", "test_examples", "test_swap", "test_loops"}
 
@@ -59,3 +64,10 @@ def _no_surprise(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     with config(compile_after=1e9):
         yield
+
+
+@pytest.fixture
+def filters_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of filters that make errors of warnings."""
+    monkeypatch.setattr(line_warnings, "make_errors", MAKE_ERRORS)
+    monkeypatch.setattr(line_warnings, "filtered", [None, 0, False, False])

@@ -34,6 +34,7 @@ COMPUTES = """
     import lazynp as np
     import warnings
     if {filter}: warnings.simplefilter("error")
+    np.seterr(all="ignore")  # else such a filter has everything done at once
     u = np.ones((700, 700))
     for _ in range(12):
         u[1:-1] = 0.5 * (u[2:] + u[:-2])

@@ -60,6 +60,45 @@ def told(np: Any, name: str) -> Any:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CALLS)
+def test_filters_make_errors(name: str, mode: str, filters_count: None) -> None:
+    found = []
+    for np in (numpy, lazynp):
+        with lazynp.config(**MODES[mode]), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            x = np.full(4, 1e300)
+            try:
+                CALLS[name](np, x)
+                found.append("")
+            except RuntimeWarning as warned:
+                found.append(str(warned))
+    assert found[0] == found[1]
+    if found[1]:
+        assert x.tolist() == [1e300] * 4  # NumPy has written where it raises; ours has not begun
+
+
+@pytest.mark.parametrize("action", ["error", "ignore", "default"])
+@pytest.mark.parametrize("first", [(), (UserWarning,), (RuntimeWarning,), (Warning,)])
+def test_the_first_filter_counts(action: str, first: tuple[Any, ...], filters_count: None) -> None:
+    found = []
+    for np in (numpy, lazynp):
+        x = np.zeros(200_000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            warnings.simplefilter("error", *first)
+            if action != "error":
+                warnings.simplefilter(action, RuntimeWarning)
+            for _ in range(2):
+                try:
+                    np.log(x)
+                    found.append((np, "nothing"))
+                except RuntimeWarning as error:
+                    found.append((np, str(error)))
+                warnings.simplefilter("ignore")
+    assert [text for _, text in found[:2]] == [text for _, text in found[2:]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", CALLS)
 def test_errors_are_told(name: str, mode: str) -> None:
     wanted = told(numpy, name)
     with lazynp.config(**MODES[mode], strict=True):

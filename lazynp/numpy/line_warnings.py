@@ -32,14 +32,33 @@ SHOW: Any = getattr(warnings, "_showwarnmsg_impl", None)
 FILTERS: Any = getattr(warnings, "_get_filters", lambda: warnings.filters)  # of the context, from Python 3.14 on
 
 
-def are_kept() -> bool:
-    """Whether the program keeps warnings in a list and asks for all of them: `catch_warnings(record=True)` with a
-    filter "always" before all others."""
-    if getattr(warnings, "_showwarnmsg_impl", None) is SHOW:
-        return False
+def make_errors(filters: list[Any]) -> bool:
+    """Whether a warning of floating-point arithmetic may become an error: `simplefilter("error")`, `-W error`."""
+    for action, text, kind, module, _ in filters:
+        if issubclass(RuntimeWarning, kind):
+            if action == "error":
+                return True
+            if text is None is module:
+                break
+    return False
+
+
+filtered: list[Any] = [None, 0, False, False]
+"""The first of the filters that were looked at, their number, whether it asks for all warnings, whether they make
+errors."""
+
+
+def are_told() -> bool:
+    """Whether the program does something with warnings as they happen: a filter makes errors of them, or they are kept
+    in a list, all of them: `catch_warnings(record=True)` with a filter "always" before all others."""
     filters = FILTERS()
-    action, text, kind, module, _ = filters[0] if filters else ("", None, Warning, None, 0)
-    return action == "always" and text is None is module and issubclass(RuntimeWarning, kind)
+    if not filters:
+        return False
+    if filters[0] is not filtered[0] or len(filters) != filtered[1]:
+        action, text, kind, module, _ = filters[0]
+        every = action == "always" and text is None is module and issubclass(RuntimeWarning, kind)
+        filtered[:] = filters[0], len(filters), every, make_errors(filters)
+    return filtered[3] or filtered[2] and getattr(warnings, "_showwarnmsg_impl", None) is not SHOW
 
 
 class Log:

@@ -197,14 +197,14 @@ silent = [errstate.get()]
 
 def errors_kept() -> bool:
     """Whether floating-point errors are to be raised, or told to somebody, as they happen: `numpy.errstate` says so, or
-    warnings of them are kept. A device knows of none that are kept."""
+    warnings of them are kept, or are errors. A device knows of no warnings."""
     state = errstate.get()
     if state is not silent[0] and state is not line_warnings.last[0][1]:
         modes = numpy.geterr()
         if not {"ignore", "warn"}.issuperset(modes.values()):
             return True
         silent[0] = state
-    return line_warnings.are_kept() and config.device == "cpu" and "warn" in numpy.geterr().values()
+    return line_warnings.are_told() and config.device == "cpu" and "warn" in numpy.geterr().values()
 
 
 def errors_wanted() -> bool:
