@@ -253,10 +253,15 @@ def first_on_path(folder: str) -> None:
         sys.path[0] = folder
 
 
+def compiled(source: str | bytes, name: str) -> types.CodeType:
+    """A program's code, which has none of the `__future__` imports of this file."""
+    return compile(source, name, "exec", dont_inherit=True)
+
+
 def run_code(source: str, name: str, inspect: bool = False) -> None:
     """`python -c source`, or what comes from the standard input."""
     first_on_path("")
-    run_main(lambda scope: exec(compile(source, name, "exec"), scope), inspect)
+    run_main(lambda scope: exec(compiled(source, name), scope), inspect)
 
 
 def run_module(name: str, inspect: bool = False) -> None:
@@ -283,7 +288,7 @@ def run_script(path: str, inspect: bool = False) -> None:
         raise SystemExit(2) from None
     loader = importlib.machinery.SourceFileLoader("__main__", path)
     return run_main(
-        lambda scope: exec(compile(source, path, "exec"), scope),
+        lambda scope: exec(compiled(source, path), scope),
         inspect,
         __file__=path,
         __cached__=None,

@@ -652,3 +652,23 @@ def test_the_mean_of_no_halves_is_an_array_of_ours() -> None:
             found = lazynp.zeros((0, 2), "float16").mean(**kwargs)
             assert type(found) is lazynp.ndarray
             assert (found.dtype, found.shape) == (numpy.float16, numpy.zeros((0, 2)).sum(**kwargs).shape)
+
+
+def test_a_write_of_one_element_asks_no_method_of_a_subclass() -> None:
+    found: list[list[Any]] = []
+    for np in (numpy, lazynp):
+        asked: list[Any] = []
+
+        class Logged(np.ndarray):  # type: ignore[name-defined, misc]
+            def __getitem__(self, key: Any) -> Any:
+                asked.append(key)  # noqa: B023
+                return super().__getitem__(key)
+
+        with lazynp.config(mode="graph"):
+            x = np.arange(12.0).reshape(3, 4).view(Logged)
+            x += 1
+            x[1, 2] = 5
+            x[1] = 6
+            x[...] = 7
+        found.append(asked)
+    assert found[0] == found[1] == [1]

@@ -313,3 +313,23 @@ def test_report(tmp_path) -> None:
     assert done.stdout.strip() == "750000.0" and "operations" in done.stderr
     done = run(tmp_path, "s.py", LAZYNP_REPORT_JSON=str(tmp_path / "r.json"))
     assert done.returncode == 0 and json.loads((tmp_path / "r.json").read_text())["operations"] >= 3
+
+
+NOTES = """
+    import dataclasses, numpy as np
+    @dataclasses.dataclass
+    class Grid:
+        values: np.ndarray
+        size: "int" = 3
+    print([isinstance(kind, type) for kind in Grid.__annotations__.values()], Grid.__annotations__)
+"""
+
+
+@pytest.mark.parametrize("way", ["script", "code", "input"])
+def test_annotations_are_evaluated_as_without_lazynp(tmp_path, way) -> None:
+    write(tmp_path, notes=NOTES)
+    source = textwrap.dedent(NOTES)
+    args, given = {"script": (["notes.py"], None), "code": (["-c", source], None), "input": (["-"], source)}[way]
+    found, wanted = (run(tmp_path, *args, given=given, plain=plain) for plain in (False, True))
+    assert found.stdout == wanted.stdout
+    assert found.returncode == 0, found.stderr

@@ -333,8 +333,10 @@ def placed(self: Any, key: Any, value: Any) -> tuple[Any] | None:
         if not native:
             return (key,)
         return None if scattered(whole, key, value, region_value) else (key,)
+    if one_element(key, normalize(key, self.shape)):
+        return (key,)
     region = self if key is Ellipsis else self[key]  # of a subclass, which may give it more axes
-    if not isinstance(region, Handle) or one_element(key, normalize(key, self.shape)):
+    if not isinstance(region, Handle):
         return (key,)
     part = as_base(region)
     node = region_value(value, part.shape, part.dtype)
