@@ -672,3 +672,28 @@ def test_a_write_of_one_element_asks_no_method_of_a_subclass() -> None:
             x[...] = 7
         found.append(asked)
     assert found[0] == found[1] == [1]
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize("size", [4, 300_000])
+@pytest.mark.parametrize("way", ["slice", "places", "mask", "operand", "reflected", "in place", "flat"])
+def test_the_masked_constant_in_a_list_is_asked_for_its_number(mode: str, size: int, way: str) -> None:
+    found: list[Any] = []
+    for np in (numpy, lazynp):
+        with lazynp.config(mode=mode), pytest.warns(UserWarning, match="converting a masked element to nan"):
+            x, listed = np.arange(float(size)) + 1, [np.ma.masked, 7]
+            if way == "slice":
+                x[:2] = listed
+            elif way == "flat":
+                x.flat[:2] = listed
+            elif way == "places":
+                x[[0, 1]] = listed
+            elif way == "mask":
+                x[x < 3] = listed
+            elif way == "in place":
+                x[:2] += listed
+            else:
+                x = x[:2] + listed if way == "operand" else listed - x[:2]
+            found.append(x[:3].tolist())
+    assert repr(found[0]) == repr(found[1])
+    assert numpy.isnan(found[1][0])

@@ -386,7 +386,7 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         own = kind in "iuf" and type(value) is not ndarray and not value.shape and is_full(key, self.ndim)
         value = (float if kind == "f" else int)(value) if own else value._host_()
     elif type(value) in (list, tuple):
-        value = unwrap(value) if kind != "O" else objects(value, self._host_()[key])
+        value = to_host(value, [], self.dtype) if kind != "O" else objects(value, self._host_()[key])
     elif makes_array(value) and kind != "O" and not is_full(key, self.ndim):
         value = ArrayProvider(value, [])
     value = real_of(value, self.dtype)
@@ -425,7 +425,7 @@ def places_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
     """The same for places, where a list may have more axes, of length 1."""
     if isinstance(value, (list, tuple)) and not has_traced(value):
         with contextlib.suppress(ValueError):  # a ragged one, of which NumPy tells below
-            value = numpy.array(host_key(list(value)), dtype)
+            value = numpy.array(to_host(list(value), [], dtype), dtype)
     return region_value(value, shape, dtype)
 
 
@@ -444,7 +444,7 @@ def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
             if has_traced(value):
                 return region_value(array_of_list(value), shape, dtype)
             array = numpy.empty(shape, dtype)
-            array[...] = host_key(list(value))
+            array[...] = to_host(list(value), [], dtype)
         else:
             array = numpy.asarray(ArrayProvider(value, []) if makes_array(value) else value)
         if not is_native(array.dtype):

@@ -25,6 +25,7 @@ from .host import (
     of_class,
     operands_to_host,
     owner_of,
+    to_host,
     unwrap,
     wrap_result,
 )
@@ -165,7 +166,8 @@ def set_flat_item(self: Any, key: Any, value: Any) -> None:
         row, key = found
         row[key] = given
         return
-    owner, key, new = self._owner, unwrap(key), real_of(unwrap(value), self._owner.dtype)
+    owner, key = self._owner, unwrap(key)
+    new = real_of(to_host(value, [], owner.dtype), owner.dtype)
     if type(key) is not int:
         owner._host_()
         note_work("flatiter.__setitem__", (owner,), lambda: blank_like(owner).flat.__setitem__(key, new))

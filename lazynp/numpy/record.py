@@ -17,7 +17,7 @@ from ..runtime.recorder import recorder
 from . import array, line_warnings
 from .array import Handle, is_moved, is_native, is_traced, known, ndarray, of_node
 from .casts import discards, warn_of_it
-from .host import of_traced
+from .host import of_traced, unwrap
 
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
 INTEGER_LIMITS = {c: (int(numpy.iinfo(c).min), int(numpy.iinfo(c).max)) for c in "bBhHiIlLqQ"}
@@ -266,9 +266,7 @@ def host_value(x: Any) -> Any:
     """What NumPy is given for an operand, to read at once."""
     if isinstance(x, Handle):
         return x._host_() if x._s_.buf is not None or not is_traced(x) else of_traced(x, [])
-    if type(x) in (tuple, list):
-        return type(x)([host_value(v) for v in x])
-    return x
+    return unwrap(x) if type(x) in (tuple, list) else x
 
 
 def out_of_range(nodes: list[Node]) -> bool:
