@@ -206,8 +206,11 @@ def check(name: str, value: Any) -> Any:
         raise ValueError(wrong)
     if flag.allowed:
         if flag.allowed[-1] is not Any and value not in flag.allowed:
-            allowed = ", ".join(map(repr, flag.allowed))
-            raise ValueError(f"invalid value {value!r} for jax_{name}: it is one of {allowed}")
+            allowed = "None or in " * (None in flag.allowed) or "in "
+            names = [a for a in flag.allowed if a is not None]
+            raise ValueError(
+                f"new enum value must be {allowed}{names}, got {value} of type {type(value)}. It is that of jax_{name}."
+            )
         return value
     kind = type(flag.default)
     if kind is bool:

@@ -76,6 +76,11 @@ def with_carry(trace: Callable[[Sequence[Node]], Any], first: list[Node]) -> tup
     return (first, found) if all([a is b for a, b in zip(better, first)]) else (better, trace(better))
 
 
+def unpromoted(same: dict[int, Any], first: Sequence[Node], nodes: Sequence[Node]) -> dict[int, Any]:
+    """Of the first carry that a loop gives back as it was, what did not yield to another dtype."""
+    return {i: x for i, x in same.items() if first[i] is nodes[i]}
+
+
 def arrays(leaves: Sequence[Any], door: Door) -> tuple[Door, list[Node]]:
     door = door_of(list(leaves), door)
     return door, [door.as_node(x) for x in leaves]
@@ -118,7 +123,7 @@ def scan(
         raise ValueError("`unroll` must be a `bool` or a non-negative `int`.")
     use_in_loop([function], [*first, *x_nodes], n_carry, "scan")
     node = flow_node(scan_node, function, first, x_nodes, bool(reverse), length)
-    return arrays_of(node, out, door, kept(carry, function))
+    return arrays_of(node, out, door, unpromoted(kept(carry, function), first, nodes))
 
 
 def scan_parts(out: Any, function: Function) -> list[Any]:
@@ -167,10 +172,11 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
             raise TypeError(f"cond_fun must return a boolean scalar, but got {got}.")
         return test, *body
 
-    first, (test, body, out) = with_carry(trace, first)
+    nodes, (first, (test, body, out)) = first, with_carry(trace, first)
     check_carry("while_loop body", body_fun, tree, first, out, body.outputs)
     use_in_loop([test, body], first, len(first), "while_loop")
-    return arrays_of(flow_node(while_node, test, body, first), out, door, kept(leaves, body, test))
+    same = unpromoted(kept(leaves, body, test), first, nodes)
+    return arrays_of(flow_node(while_node, test, body, first), out, door, same)
 
 
 def fori_loop(

@@ -274,16 +274,18 @@ class Jit(CallBase):
         return Entry(function, out, written, since, call.door)
 
     def _usable(self, call: Call, entry: Entry) -> tuple[bool, ...]:
-        """Which of the arguments are donated, and have buffers that a result can use. Warns of others, once."""
+        """Which of the arguments are donated, and have buffers that a result can use. Warns once of those whose size
+        and dtype no result has."""
         wanted = [(n.aval.size, n.dtype) for n in entry.function.outputs]
-        given = []
+        given, fitting = [], []
         for x, n, donated in zip(call.leaves, call.nodes, call.donated):
             kind = (n.aval.size, n.dtype)
-            usable = donated and doors.get(type(x)) is self._known and kind in wanted
-            if usable:
+            fits = donated and kind in wanted
+            if fits:
                 wanted.remove(kind)
-            given.append(usable)
-        unused = tuple([d and not g for d, g in zip(call.donated, given)])
+            fitting.append(fits)
+            given.append(fits and doors.get(type(x)) is self._known)
+        unused = tuple([d and not f for d, f in zip(call.donated, fitting)])
         if any(unused) and unused not in entry.unused and self._tells_unused:
             entry.unused.add(unused)
             names = ", ".join([str(n.aval) for n, u in zip(call.nodes, unused) if u])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..tree import flatten
 from .absent import absent
 from .callback import check_method, io_callback, pure_callback
 from .errors import JaxRuntimeError
@@ -71,6 +72,12 @@ def ffi_call(
         raise NotImplementedError("ffi_call with legacy_backend_config, which only XLA reads")
 
     check_method(vmap_method)
+    for i, t in enumerate(flatten(result_shape_dtypes)[0]):
+        if not (hasattr(t, "shape") and hasattr(t, "dtype")):
+            raise ValueError(
+                "All elements of result_shape_dtypes must have 'shape' and 'dtype' attributes. "
+                f"Got {t} at position {i}."
+            )
 
     def call(*args: Any, **attributes: Any) -> Any:
         def run(*arrays: Any) -> Any:

@@ -68,6 +68,11 @@ class ShapeDtypeStruct:
         return Format(self._layout, self.sharding)
 
     @property
+    def is_ref(self) -> bool:
+        """Whether it is the type of a mutable reference: it never is."""
+        return False
+
+    @property
     def ndim(self) -> int:
         return len(self.shape)
 

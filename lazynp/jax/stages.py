@@ -129,7 +129,9 @@ class Stage:
         """Types of the arguments, and which are donated."""
         donated = self._call.donated or (False,) * len(self._call.nodes)
         infos = [ArgInfo(t, d) for t, d in zip(self._types(self._call.nodes), donated)]
-        return unflatten(self._call.structure, infos)
+        statics = {at for at, _ in self._call.statics}
+        kwargs = unflatten(self._call.structure, infos)[1]
+        return positional(self._call, infos), {k: v for k, v in kwargs.items() if k not in statics}
 
     @property
     def input_shardings(self) -> Any:
@@ -363,7 +365,18 @@ class PjitFunction(Shown):
 
     def _trace(self, call: Call, f: Any = None) -> Entry:
         along = f is None and bool(stack.axes)
-        return traced_along(self._graphs, call, super()._trace) if along else super()._trace(call, f)
+        entry = traced_along(self._graphs, call, super()._trace) if along else super()._trace(call, f)
+        self._check_prefixes(call, entry)
+        return entry
+
+    def _check_prefixes(self, call: Call, entry: Entry) -> None:
+        """Raise ValueError where `in_shardings` or `out_shardings` is no prefix of the arguments or the results."""
+        if self._in is not None:
+            spread_places(self._in, positional(call, call.nodes), "in_shardings")
+        if self._out is not None:
+            spread_places(
+                self._out, unflatten(entry.out, entry.function.outputs[: entry.out.num_leaves]), "out_shardings"
+            )
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """Where arrays may have been placed, it has to be looked at how these lie."""

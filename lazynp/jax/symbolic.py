@@ -498,7 +498,11 @@ def symbolic_shape(
         if stripped[-1] != "..." or stripped.count("...") > 1:
             raise ValueError(f"syntax error in symbolic shape {text!r}: '...' stands last")
         if like is None:
-            raise ValueError(f"syntax error in symbolic shape {text!r}: '...' needs `like`")
+            at, done = len(parts) - 1, text[: text.index("...")]
+            raise ValueError(
+                f"syntax error in symbolic shape {text!r} in dimension {at}: spec contains ... but no 'like' shape was "
+                f"given. Parsed {done!r}, remaining '...'."
+            )
         stripped[-1:] = ["_"] * max(len(like) - len(stripped) + 1, 0)
         parts = [*parts[:-1], *["_"] * (len(stripped) - len(parts) + 1)]
     if like is not None and len(stripped) > len(like):
@@ -510,7 +514,10 @@ def symbolic_shape(
     for i, p in enumerate(stripped):
         if p == "_":
             if like is None:
-                raise ValueError(f"syntax error in symbolic shape {text!r} in dimension {i}: '_' needs `like`")
+                raise ValueError(
+                    f"syntax error in symbolic shape {text!r} in dimension {i}: spec contains '_' but no 'like' shape "
+                    "was given."
+                )
             found.append(like[i])
             continue
         size = scope._read(parts[i], text, f" in dimension {i}")

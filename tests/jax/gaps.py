@@ -137,11 +137,7 @@ MISSING: dict[str, dict[str, set[str]]] = {
         NO_PRIMITIVES: primitives("csr_fromdense csr_matmat csr_matvec csr_todense"),
         INSIDE: words("COOInfo CuSparseEfficiencyWarning partial promote_dtypes"),
     },
-    "jax.experimental.sparse.linalg": {
-        NO_PRIMITIVES: primitives("spsolve"),
-        NOT_YET: words("lobpcg_standard"),
-        INSIDE: words("Callable"),
-    },
+    "jax.experimental.sparse.linalg": {NO_PRIMITIVES: primitives("spsolve")},
     "jax.experimental.sparse.random": {
         INSIDE: words("Array split_list"),
     },

@@ -143,6 +143,9 @@ def odeint(
             as_node(x)
         except TypeError:
             raise TypeError(f"The contents of odeint *args must be arrays or scalars, but got {x}.") from None
+    for x in tree_leaves(y0):
+        if not jnp.issubdtype(jnp.result_type(x), jnp.inexact):
+            raise TypeError(f"y0 must be arrays of floats, but got {x}.")
     if not jnp.issubdtype(t.dtype, jnp.floating):
         raise TypeError(f"t must be an array of floats, but got {t}.")
     closed, captured = closure_convert(func, y0, t[0], *args)

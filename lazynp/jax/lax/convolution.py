@@ -19,6 +19,7 @@ from ..array import Array
 from ..at_once import apply, apply_like
 from ..dimension_numbers import ConvDimensionNumbers
 from ..precision import check_precision, check_preferred
+from ..symbolic import is_symbolic_dim
 from .call import argument, arguments, check_kinds, check_same_dtypes, dtype_of, public, sizes_of, spread
 from .contraction import dot_general, in_common
 from .windows import dilated, padtype_to_pads
@@ -178,9 +179,18 @@ def conv_general_dilated(
     checked_conv(x, w, numbers, steps, feature_group_count, batch_group_count)
     if len(dl) != len(one) or len(dr) != len(one):
         raise ValueError(f"conv_general_dilated dilations must have {len(one)} entries, got {dl} and {dr}")
+    for given in (dl, dr):
+        if any([d <= 0 for d in given]):
+            raise TypeError(f"All dilations must be positive, got {given}.")
     pads = pads_for(x, w, numbers, dl, dr, steps, padding)
     if len(pads) != len(one):
         raise TypeError(f"Wrong number of explicit pads for convolution: expected {len(one)}, got {len(pads)}.")
+    sizes = [x.shape[i] for i in numbers[0][2:]]
+    if any([not is_symbolic_dim(n) and d * (n - 1) + 1 + sum(p) < 0 for n, d, p in zip(sizes, dl, pads)]):
+        raise ValueError(
+            "Negative padding is larger than the size of the corresponding dimension: got padding="
+            f"{tuple(pads)} for lhs_shape[2:]={tuple(sizes)}"
+        )
     check_kinds("conv_general_dilated", [x, w], ["bifc", "bifc"])
     check_same_dtypes("conv_general_dilated", [x, w])
     check_preferred(x.dtype, None if preferred_element_type is None else dtype_of(preferred_element_type))

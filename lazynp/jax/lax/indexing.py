@@ -20,6 +20,7 @@ from ...ops.tags import refusing
 from ..array import Array, wrap
 from ..at import applied
 from ..at_once import apply, apply_like
+from ..aval import ShapedArray
 from ..spreading import keeps_split, state
 from .call import argument, arguments, axis_of, check_kinds, check_same_dtypes, public, sizes_of, spread, with_axes
 from .dimension_checks import check_gather, check_scatter
@@ -84,13 +85,17 @@ def starts_of(name: str, x: Node, start_indices: Any, negative: Any) -> list[Nod
     if len(found) != x.ndim:
         raise ValueError(f"Length of slice indices must match number of operand dimensions ({len(found)} vs {x.shape})")
     for i in found:
-        if i.dtype.kind not in "iu" or i.ndim:
-            raise TypeError(f"index arguments to {name} must be integers of the same type and scalars, got: {i.aval}")
-    if len({i.dtype for i in found}) > 1:
+        if i.ndim:
+            avals = tuple([ShapedArray(*i.aval) for i in found])
+            raise TypeError(f"start_indices arguments to {name} must be scalars,  got indices {avals}")
+    if len({i.dtype for i in found}) > 1 or any([i.dtype.kind not in "iu" for i in found]):
         types = ", ".join([i.dtype.name for i in found])
         raise TypeError(f"index arguments to {name} must be integers of the same type, got: {types}")
     allowed = [negative] * x.ndim if isinstance(negative, bool) else list(negative)
     plain = list(start_indices) if isinstance(start_indices, (list, tuple)) else [None] * x.ndim
+    for k, n, a in zip(plain, x.shape, allowed):
+        if not a and type(k) is int and k < 0:
+            raise ValueError(f"Index {k} is out of bounds for dimension {n} if allow_negative_indices=False")
     return [
         i
         if not a or i.dtype.kind != "i"

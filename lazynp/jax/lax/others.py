@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -55,12 +56,22 @@ class AccuracyMode(enum.Enum):
 
 
 @public
-class Tolerance(NamedTuple):
-    """Errors that an elementwise function may have: accepted; all are accurate."""
+@dataclasses.dataclass(frozen=True)
+class Tolerance:
+    """Errors that an elementwise function may have: accepted; all are accurate.
+
+    Raises: ValueError where one is negative, or all are 0.
+    """
 
     atol: float = 0.0
     rtol: float = 0.0
     ulps: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.atol, self.rtol, self.ulps) < 0:
+            raise ValueError("Tolerances must be non-negative.")
+        if not max(self.atol, self.rtol, self.ulps):
+            raise ValueError("At least one of atol, rtol, or ulps must be set.")
 
 
 public(DotAlgorithm)

@@ -391,7 +391,10 @@ def greatest(operand: Any, k: Any, axis: int, order: Callable[[Node], Node]) -> 
         raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
     at = axis_of(axis, node.ndim)
     if node.shape[at] < k:
-        raise ValueError(f"k argument to top_k must be no larger than size along axis; got {k=} with {node.shape=}")
+        raise ValueError(
+            "k argument to top_k must be no larger than size along axis; "
+            f"got {k=} with shape={list(node.shape)} and axis={at}"
+        )
     count = operator.index(k)
     if state.on:
         check_unsplit(node, at, "The input should be unsharded over the axis along which to compute the top_k values.")

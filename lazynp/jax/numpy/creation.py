@@ -580,7 +580,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
 def fromiter(*args: Any, **kwargs: Any) -> Any:
     """Not implemented, as in JAX: it consumes its argument, which a traced function must not."""
     raise NotImplementedError(
-        "jnp.fromiter() is not implemented because it may be non-pure and thus unsafe for use with JIT and other "
+        "jnp.fromiter() is not implemented because it may be non-pure and thus unsafe for use with JIT and other JAX "
         "transformations. Consider using jnp.asarray(np.fromiter(...)) instead, although care should be taken if "
         "np.fromiter is used within jax transformations because of its potential side-effect of consuming the "
         "iterable object."
@@ -590,7 +590,7 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
 def fromfile(*args: Any, **kwargs: Any) -> Any:
     """Not implemented, as in JAX: what a file holds may change."""
     raise NotImplementedError(
-        "jnp.fromfile() is not implemented because it may be non-pure and thus unsafe for use with JIT and other "
+        "jnp.fromfile() is not implemented because it may be non-pure and thus unsafe for use with JIT and other JAX "
         "transformations. Consider using jnp.asarray(np.fromfile(...)) instead."
     )
 

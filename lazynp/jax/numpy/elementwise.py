@@ -201,6 +201,7 @@ KEEPS: dict[str, Callable[..., bool]] = {
     "isfinite": lambda x: KIND_OF[typed(x)[0]] in "fc",
     "logaddexp": lambda *xs: scalars(*xs) or all([KIND_OF[typed(x)[0]] != "c" for x in xs]),
     "power": keeps_power,
+    **dict.fromkeys(("gcd", "lcm"), lambda *xs: all([typed(x)[1] for x in xs])),
 }
 """Where the result of weak operands is not weak, or not always."""
 ALIASES = {
@@ -369,7 +370,7 @@ def signbit(x: Any, /) -> Any:
     def impl(x: Node) -> Node:
         if KIND_OF[x.dtype] == "f":
             return e.signbit(x if x.dtype.kind == "f" else convert(x, FLOAT32))
-        return e.less(x, scalar(0, x)) if x.dtype.kind == "i" else constant(False)(x)
+        return e.less(x, scalar(0, x)) if KIND_OF[x.dtype] == "i" else constant(False)(x)
 
     return apply(impl, node)
 

@@ -119,7 +119,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     check_arraylike("polyint", p, k)
     x, constants = floating(p, k)
     if order < 0:
-        raise ValueError("Order of integral must be positive")
+        raise ValueError("Order of integral must be positive (see polyder)")
     if order and not x.ndim:
         raise TypeError("len() of unsized object")
     constants = atleast_1d(constants)

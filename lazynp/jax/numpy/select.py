@@ -439,7 +439,8 @@ def ravel_multi_index(
     check_arraylike("ravel_multi_index", *multi_index)
     parts = [asarray(i) for i in multi_index]
     if any([KIND_OF[p.dtype] not in "iu" for p in parts]):
-        raise TypeError("only int indices permitted")
+        wrong = next(p.dtype for p in parts if KIND_OF[p.dtype] not in "iu")
+        raise ValueError(f"dtype={wrong!r} is not an integer type.")
     if mode == "raise":
         for p, n in zip(parts, sizes):
             values = value_of(p, "The default mode of jnp.ravel_multi_index raises: use 'clip' or 'wrap'.")
@@ -526,8 +527,13 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
         places = value_of(obj, "")
         if places.dtype.kind == "b":
             if places.shape != (n,):
-                raise ValueError("boolean array argument to delete must be one-dimensional and match the axis")
+                raise ValueError(
+                    "np.delete(arr, obj): for boolean indices, obj must be one-dimensional with length matching "
+                    "specified axis."
+                )
             keep[places] = False
+        elif places.dtype.kind not in "iu":
+            raise ValueError(f"np.delete(arr, obj): got obj.dtype={places.dtype}; must be integer or bool.")
         else:
             if places.ndim == 0:
                 places = axis_of(int(places), n)

@@ -86,13 +86,18 @@ def new_shape(old: tuple[int, ...], given: Any) -> tuple[int, ...]:
     if len(unknown) > 1:
         raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {tuple(wanted)}")
     if any([n < -1 for n in wanted]):
-        raise ValueError(f"shape entries must be non-negative or -1, got {wanted}")
+        raise TypeError(
+            f"cannot reshape array of shape {old} (size {count}) into shape {wanted} (size {math.prod(wanted)})"
+        )
     rest = math.prod([n for n in wanted if n != -1])
     if unknown:
         if rest == 0:
             raise ZeroDivisionError("integer modulo by zero")
         if count % rest:
-            raise IncompatibleShapesError(f"cannot reshape array of shape {old} (size {count}) into shape {wanted}")
+            raise IncompatibleShapesError(
+                f"cannot reshape array of shape {old} (size {count}) into shape {wanted} because the product of "
+                f"specified axis sizes ({rest}) does not evenly divide {count}"
+            )
         return tuple([count // rest if n == -1 else n for n in wanted])
     if rest != count and not is_symbolic_dim(rest) and not is_symbolic_dim(count):  # else calls will tell
         raise IncompatibleShapesError(

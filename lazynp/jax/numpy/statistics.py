@@ -74,7 +74,8 @@ def quantile_of(
 ) -> Any:
     """Along axes: sorted, then picked or interpolated at q (n - 1)."""
     if method not in METHODS:
-        raise ValueError(f"method can only be {', '.join(map(repr, METHODS))}; got {method!r}")
+        *names, last = map(repr, METHODS)
+        raise ValueError(f"method can only be {', '.join(names)} or {last}; got {method!r}")
     if weights is not None and method != "inverted_cdf":
         raise NotImplementedError(f"{method} doesn't support weights; only 'inverted_cdf' supports weights.")
     (x,), q = floating(a), asarray(q)
@@ -305,7 +306,7 @@ def bincount(
     if length is None:
         if is_traced(v):
             raise concretization_error(v.node, "It is argument 'x' of jnp.bincount: pass a static `length` argument.")
-        length = max(least, int(v._value().max()) + 1 if v.size else 0)
+        length = max(least, max(int(v._value().max()), 0) + 1 if v.size else 0)
     else:
         length = static_int(length)
     w = ones(v.shape, int_dtype()) if weights is None else asarray(weights)

@@ -41,6 +41,7 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
+ARGUMENTS_OF = {"det": "_det()", "slogdet": "slogdet()"}  # as JAX's errors call them
 FACTORED = {"eig": "eig", "eigvals": "eig", "eigh": "eigh", "cholesky": "cholesky", "qr": "qr", "svd": "svd"}
 """What factors the argument of a function, as its errors say it."""
 
@@ -56,7 +57,7 @@ def matrices(name: str, *args: Any, square: bool = False) -> list[Node]:
     if square and (len(shape) < 2 or shape[-1] != shape[-2]):
         if factored is not None:
             raise ValueError(f"The input to {factored} must be a square matrix. Got shape {shape}.")
-        raise ValueError(f"Argument to {name} must have shape [..., n, n], got {shape}.")
+        raise ValueError(f"Argument to {ARGUMENTS_OF.get(name, name)} must have shape [..., n, n], got {shape}.")
     if len(shape) < 2:
         raise ValueError(f"{name} requires ndims >= 2, got {len(shape)}")
     return nodes

@@ -116,9 +116,9 @@ def cond(x: Any, p: Any = None) -> Any:
     check_arraylike("cond", x)
     (a,) = floating(x)
     if a.ndim < 2:
-        raise ValueError(f"jnp.linalg.cond: input array must be at least 2D; got {a.shape}")
+        raise ValueError(f"jnp.linalg.cond: input array must be at least 2D; got arr.shape={a.shape}")
     if 0 in a.shape[-2:]:
-        raise ValueError(f"jnp.linalg.cond: input array must not be empty; got {a.shape}")
+        raise ValueError(f"jnp.linalg.cond: input array must not be empty; got arr.shape={a.shape}")
     if p in (None, 2):
         s = svd(a, compute_uv=False)
         return s[..., 0] / s[..., -1]
@@ -127,7 +127,7 @@ def cond(x: Any, p: Any = None) -> Any:
         out = s[..., -1] / s[..., 0]
     else:
         if a.shape[-1] != a.shape[-2]:
-            raise ValueError(f"jnp.linalg.cond: for {p=}, array must be square; got {a.shape}")
+            raise ValueError(f"jnp.linalg.cond: for {p=}, array must be square; got arr.shape={a.shape}")
         out = norm(a, ord=p, axis=(-2, -1)) * norm(inv(a), ord=p, axis=(-2, -1))
     lost = table["isnan"](a).any(axis=(-2, -1))
     return where((out != out) & ~lost, np.inf, out)

@@ -52,8 +52,8 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     check_arraylike("jnp.linalg.cross", x1, x2)
     if shape(x1)[axis] != 3 or shape(x2)[axis] != 3:
         raise ValueError(
-            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they have {shape(x1)[axis]} and "
-            f"{shape(x2)[axis]} dimensions"
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they have "
+            f"x1.shape[axis]={shape(x1)[axis]} and x2.shape[axis]={shape(x2)[axis]}"
         )
     return products.cross(x1, x2, axis=axis)
 
