@@ -40,7 +40,7 @@ static PyObject *made_of_none(PyObject *host, PyObject *const *args, Py_ssize_t 
     PyObject *value = PyObject_Vectorcall(host, args, (size_t)n, names);
     if (!value)
         return NULL;
-    if (flags & BLANK && PyArray_CheckExact(value) && PyArray_SIZE((PyArrayObject *)value) > limit) {
+    if (flags & BLANK && PyArray_CheckExact(value) && PyArray_SIZE((PyArrayObject *)value) > Py_MAX(limit, most_once)) {
         Py_DECREF(value);
         return NULL;
     }
@@ -127,9 +127,14 @@ static PyObject *filled(int which, PyObject *const *args, Py_ssize_t n, PyObject
     if (which < LIKE ? !read_shape(args[0], &as) : !lies_like(args[0], &as))
         return NULL;
     npy_intp size = 1;
-    for (int d = 0; d < as.nd; d++)
-        if (as.shape[d] <= 0 || as.shape[d] > limit || (size *= as.shape[d]) > limit)
+    int fills = which % LIKE == ONES || full || which == LIKE + ZEROS; /* memory for `zeros` is zero when it comes */
+    npy_intp most = spreads == Py_True || !fills ? limit : Py_MAX(limit, most_once);
+    for (int d = 0; d < as.nd; d++) {
+        if (as.shape[d] <= 0 || as.shape[d] > most / size)
             return NULL;
+        size *= as.shape[d];
+    }
+    int small = size <= limit;
     PyArray_Descr *given = NULL, *descr;
     if (dtype != Py_None && (!has_no_array(dtype) || !PyArray_DescrConverter(dtype, &given))) {
         PyErr_Clear();
@@ -148,17 +153,17 @@ static PyObject *filled(int which, PyObject *const *args, Py_ssize_t n, PyObject
     if (!descr || (full && !from_number(value, as.type, to))) /* or it is cast */
         return NULL;
     be_dense(&as);
-    PyObject *out = P ? match_fill(&as, value) : NULL;
+    PyObject *out = P && small ? match_fill(&as, value) : NULL;
     if (out || PyErr_Occurred())
         return out;
     out = new_filled(&as, value);
     made++;
     out = out ? wrap(out) : NULL;
-    if (out && watches() && !only_looks()) {
+    if (out && small && watches() && !only_looks()) {
         note_fill(before, &as, value, out);
         looked();
     }
-    return out;
+    return small ? out : counted_once(out);
 }
 
 /* How many elements an operand of `einsum` has by its labels: those of axes without one; -1 where the two do not go

@@ -86,7 +86,7 @@ static int var_squares; /* whether NumPy's variance calls `square`, which is wha
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
     "add", "multiply", "maximum", "minimum", "logical_or", "logical_and", "add"};
 static PyObject *name_axis, *name_keepdims, *name_dtype;
-static npy_intp limit = -1;
+static npy_intp limit = -1, most_once = -1; /* elements that are small, and that a function which is ONCE takes */
 
 /* Handles. */
 
@@ -1358,7 +1358,7 @@ static PyObject *call_held(PyObject *host, PyObject *const *given, Py_ssize_t n,
     return out;
 }
 
-enum { LAST = 256 }; /* beside the flags of `_whole.h`: what is written into is the last argument by place, if not None */
+enum { LAST = 256, ONCE = 1 << 19 }; /* beside the flags of `_whole.h`: what is written into is the last argument by place, if not None */
 static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags);
 
 /* A call of one or two operands by the inner loop of a ufunc of NumPy's own, matched or noted. NULL with no error set if it
@@ -1462,7 +1462,8 @@ static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t
     }
     PyObject *x = known && n == 2 && nin == 2 && !named ? operand(args[0]) : NULL, *y = x ? operand(args[1]) : NULL;
     if (known && (n == nin || by_place) && !(y && grows(x, y))) {
-        PyObject *done = whole(host, NULL, args, n, names, by_place ? LAST : 0);
+        int once = ((PyUFuncObject *)host)->nout == 2 && strcmp(((PyUFuncObject *)host)->name, "frexp") == 0 ? ONCE : 0; /* of whose results no kernel is faster */
+        PyObject *done = whole(host, NULL, args, n, names, once | (by_place ? LAST : 0));
         if (!done && !PyErr_Occurred() && !named && !by_place)
             done = class_ufunc(self, args, n);
         if (done || PyErr_Occurred())
@@ -2127,6 +2128,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "reshape", &kind_reshape);
     take(table, "other", "part", &kind_part);
     take(table, "other", "returned_of", &returned_of);
+    take(table, "other", "done_once", &done_once);
     take(table, "other", "pinned", &pinned);
     take(table, "other", "details", &details_type);
     take(table, "other", "shared_drawn", &shared_drawn);
@@ -2164,12 +2166,13 @@ static PyObject *bind(PyObject *module, PyObject *table)
     Py_RETURN_NONE;
 }
 
-static PyObject *set_limit(PyObject *module, PyObject *n)
+static PyObject *set_limit(PyObject *module, PyObject *args)
 {
-    Py_ssize_t value = PyLong_AsSsize_t(n);
-    if ((value == -1 && PyErr_Occurred()) || settle() < 0)
+    Py_ssize_t small, once;
+    if (!PyArg_ParseTuple(args, "nn", &small, &once) || settle() < 0)
         return NULL;
-    limit = value;
+    limit = small;
+    most_once = once;
     Py_RETURN_NONE;
 }
 
@@ -2178,7 +2181,8 @@ static PyMethodDef functions[] = {
     {"passing", passing_array, METH_NOARGS,
      "passing(): the array that dies with the call of a public function which runs, and its storage with it; or None."},
     {"set_type_name", set_type_name, METH_VARARGS, "set_type_name(type, name): what Python's messages of errors call a class."},
-    {"set_limit", set_limit, METH_O, "set_limit(n): arrays of up to n elements are small; -1: none is."},
+    {"set_limit", set_limit, METH_VARARGS,
+     "set_limit(n, m): arrays of up to n elements are small; -1: none is. Up to m a function that is ONCE takes."},
     {"get_places", get_places_of, METH_VARARGS, "get_places(x, key): x[key] of a NumPy array."},
     {"at_places", (PyCFunction)(void (*)(void))at_places, METH_FASTCALL, "at_places(f, x, key, *value): f.at(x, key, *value)."},
     {"set_places", set_places_of, METH_VARARGS, "set_places(x, key, value): x[key] = value."},

@@ -16,11 +16,13 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
  * is no array, nor has any. READS: from a file, which may be any object. REDUCES: the result is smaller than the
  * arguments. SHARES: it says whether two arrays share memory. MAKES: it makes an array, mostly of what
  * is none. CREATES: the `__new__` of a class, which is to be asked first whether an argument is NumPy's array.
- * NEVER: the Python function always does it. TOUCHES: of its first argument only what the second one names. `speed.py` has the same. */
+ * NEVER: the Python function always does it. TOUCHES: of its first argument only what the second one names. ONCE: it is one
+ * call for NumPy, in which nothing can be fused, so that arrays at hand may be as large as `most_once` says. `speed.py` has the
+ * same. */
 enum {
     GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024,
     REDUCES = 2048, SHARES = 4096, MAKES = 8192, CREATES = 16384, NEVER = 32768, TOUCHES = 65536,
-    WAITS = 1 << 17, BY_TWIN = 1 << 18,
+    WAITS = 1 << 17, BY_TWIN = 1 << 18, /* ONCE = 1 << 19 */
     SIZED_BY = 20 /* bits above which is, where GROWS or DRAWS, the place from 1 on of the argument that says how large the result is;
                      0: each may */
 };
@@ -35,6 +37,7 @@ typedef struct {
     Given *at, few[FEW_GIVEN];
     int count, room, flags, nested; /* whether an array was in a list or a tuple */
     npy_intp most;  /* elements of an array */
+    int large;      /* whether there is an array that is not small */
     double product; /* of all sizes and lengths that were given: what a result may grow to */
 } Gift;
 
@@ -65,7 +68,7 @@ typedef struct {
 } Attribute;
 
 static PyTypeObject UfuncBase, FunctionBase;
-static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
+static PyObject *returned_of, *done_once, *pinned, *no_value_type, *kind_part;
 /* Names of arguments that the Python function knows what to do with. */
 enum { LEFT = 4, LEFT_COPY = 3 };
 static PyObject *subclass_mark, *finalize_nothing, *name_type, *name_finalize, *name_name, *name_host,
@@ -79,7 +82,8 @@ static void begin_gift(Gift *gift, int flags)
     gift->count = gift->nested = 0;
     gift->flags = flags;
     gift->room = FEW_GIVEN;
-    gift->most = flags & LOOKS && limit >= 0 ? NPY_MAX_INTP : limit;
+    gift->most = flags & LOOKS && limit >= 0 ? NPY_MAX_INTP : flags & ONCE && spreads != Py_True ? most_once : limit;
+    gift->large = 0;
     gift->product = 1.0;
 }
 
@@ -122,6 +126,7 @@ static PyObject *given_array(PyObject *o, PyObject *s, PyObject *b, PyObject *h,
     g->b = Py_XNewRef(b);
     g->h = Py_NewRef(h);
     npy_intp size = PyArray_SIZE((PyArrayObject *)h);
+    gift->large |= size > limit;
     gift->product *= size ? (double)size : 1.0;
     return Py_NewRef(h);
 }
@@ -530,6 +535,16 @@ static int is_word(PyObject *name, PyObject *word) /* which is interned, as name
                             && PyUnicode_Compare(name, word) == 0);
 }
 
+/* A result of a call on large arrays, which counts for a profile. Takes the reference. */
+static PyObject *counted_once(PyObject *out)
+{
+    PyObject *told = out && done_once ? PyObject_CallNoArgs(done_once) : NULL;
+    if (out && done_once && !told)
+        Py_CLEAR(out);
+    Py_XDECREF(told);
+    return out;
+}
+
 #include "_makers.h"
 
 /* Whether an argument of that name says how large the result is: `speed.py: sized_by`. */
@@ -611,7 +626,7 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
             break;
     }
     gift.flags = flags;
-    double room = flags & DRAWS ? MOST_DRAWN : limit;
+    double room = flags & DRAWS ? MOST_DRAWN : flags & ONCE ? (double)most : limit;
     int simple = done == n + named && !(flags & (GROWS | DRAWS) && gift.product > room);
     PyObject *value = NULL;
     if (simple) {
@@ -653,8 +668,9 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
         Py_DECREF(value); /* of objects, which may be arrays of ours */
     else
         out = home_of(value, &gift);
+    int large = flags & ONCE && (gift.large || (flags & GROWS && gift.product > (double)limit));
     let_go(&gift);
-    return out;
+    return large ? counted_once(out) : out;
 }
 
 /* `a[key]` and `a[key] = value` by NumPy, of an array at hand with a key that is plain: lists, arrays, tuples of them. The array is small,
@@ -893,8 +909,8 @@ static PyObject *call_known(Function *f, PyObject *const *args, Py_ssize_t n, Py
             return selected(args, flags);
         flags = plain == 1 ? REDUCES : flags; /* `nonzero` */
         break;
-    case F_EINSUM:
-        flags = is_one_pass(args, n) ? REDUCES : 0;
+    case F_EINSUM: /* what makes more than its operands is a product, or fuses */
+        flags = is_one_pass(args, n) ? ONCE : 0;
         break;
     default:
         if (k >= F_MAKER && k < F_MAKER + MAKERS)

@@ -38,12 +38,22 @@ calls: Any = built("_calls")
 # first argument it reads or writes what the second one names.
 GROWS, BLANK, BARE, WRITES, NO_COPY, DRAWS, WAITS, BY_TWIN = 1, 2, 4, 8, 16, 32, 1 << 17, 1 << 18
 PROTOCOL, LOOKS, VALUES, READS = 64, 128, 512, 1024
-REDUCES, SHARES, MAKES, CREATES, NEVER, TOUCHES = 2048, 4096, 8192, 16384, 32768, 65536
+REDUCES, SHARES, MAKES, CREATES, NEVER, TOUCHES, ONCE = 2048, 4096, 8192, 16384, 32768, 65536, 1 << 19
 REDUCING = frozenset(
     {
         *("all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "ptp"),
         *("sum", "nanmax", "nanmin", "nanargmax", "nanargmin", "nanmedian", "nanpercentile", "nanquantile"),
         *("histogram2d", "histogramdd", "argwhere", "flatnonzero", "nonzero", "trim_zeros"),
+    }
+)
+# One call for NumPy, of which no neighbour could be a part: what it gives is small, or is moved, or has taken a search.
+# Not what the engine does in parts on all cores, or fuses (`roll`, `diff`, `outer`).
+AT_ONCE = frozenset(
+    {
+        *("array_equal", "array_equiv", "convolve", "correlate", "count_nonzero", "norm", "trace", "trapezoid", "vdot"),
+        *("nansum", "nanprod", "nanmean", "nanstd", "nanvar", "nanmax", "nanmin", "nanargmax", "nanargmin"),
+        *("nancumsum", "nancumprod", "delete", "insert", "append", "resize", "trim_zeros", "pad", "repeat", "tile"),
+        *("fftshift", "ifftshift", "linspace", "logspace", "geomspace", "indices", "vander", "tri"),
     }
 )
 TOUCHING = frozenset({"put", "searchsorted", "take"})  # beside `ufunc.at`

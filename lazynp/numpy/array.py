@@ -348,9 +348,15 @@ def __len__(self: ndarray) -> int:
     return shape[0]
 
 
+def follow_limits(name: str, value: Any) -> None:
+    """With the settings, tell the C module how large the arrays are that NumPy is given at once."""
+    chosen = config.strict or config.deterministic or config.device != "cpu" or config.limit < 0
+    native.set_limit(config.limit, config.limit if chosen else sys.maxsize)
+
+
 if native is not None:
-    native.set_limit(config.limit)
-    config.watch(lambda name, value: native.set_limit(config.limit))
+    follow_limits("", None)
+    config.watch(follow_limits)
 
 
 def pin(s: Storage) -> None:

@@ -18,11 +18,13 @@ from typing import Any, NoReturn
 import numpy
 
 from ..speed import (
+    AT_ONCE,
     BARE,
     GROWS,
     LOOKS,
     MOST,
     NO_COPY,
+    ONCE,
     READS,
     REDUCES,
     REDUCING,
@@ -229,6 +231,7 @@ LOOKING = frozenset(
         "atleast_3d",
         "broadcast_arrays",
         "broadcast_to",
+        "diagonal",
         "iscomplexobj",
         "isrealobj",
         "ndim",
@@ -277,6 +280,7 @@ def make_whole(public: FunctionBase, implementation: Any, signature: Any = None)
     public.flags = (GROWS | sized_by(names) if name in GROWING else 0) | (WRITES if name in WRITING else 0)
     public.flags |= (LOOKS if name in LOOKING else 0) | (READS if name in READING else 0)
     public.flags |= (REDUCES if name in REDUCING else 0) | (TOUCHES if name in TOUCHING else 0)
+    public.flags |= ONCE if name in AT_ONCE else 0
     written = (*WRITTEN, *WRITTEN_TOO.get(name, ()))
     if name == "nan_to_num":
         public.flags = NO_COPY

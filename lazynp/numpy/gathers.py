@@ -19,7 +19,7 @@ from ..runtime.views import TRANSPOSE
 from .arithmetic import assign
 from .array import Handle, is_native, known, ndarray, of_node, root
 from .host import TracedArgumentError, at_hand, to_host
-from .layout import array_of
+from .layout import array_of, at_once
 from .record import MOST_AXES, spreads
 
 
@@ -121,6 +121,17 @@ def gathered(x: Any, key: Any) -> Any:
     turned = out._derived_(TRANSPOSE, (*range(n, n + at), *range(n), *range(n + at, out.ndim)))
     turned._base_ = root(out)
     return turned
+
+
+LINE = 16  # elements: from here on NumPy copies what an index names as a line
+
+
+def takes_lines(x: Any, key: Any) -> bool:
+    """Whether a key takes lines of an array that is at hand by one array of numbers or truth values along its first
+    axis, which is a copy for NumPy."""
+    if type(x) is not ndarray or type(key) is not ndarray or x.ndim < 2 or key.ndim != 1 or not at_once(x, key):
+        return False
+    return key.dtype.kind in "biu" and is_native(x.dtype) and x.size >= LINE * x.shape[0] and x._h_.flags.c_contiguous
 
 
 def takes_few(x: Any, key: Any) -> bool:

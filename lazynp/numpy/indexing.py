@@ -39,7 +39,7 @@ from .array import (
     writeable,
 )
 from .casts import real_of
-from .gathers import gathered, scattered, takes_few
+from .gathers import gathered, scattered, takes_few, takes_lines
 from .host import (
     ArrayProvider,
     ForeignArray,
@@ -47,6 +47,7 @@ from .host import (
     at_hand,
     blank_like,
     by_engine,
+    done_once,
     fresh,
     is_wide,
     keep_elements,
@@ -64,8 +65,9 @@ from .host import (
     unwrap,
 )
 from .index import is_plain, normalize
+from .layout import at_once
 from .line_warnings import at_line
-from .masked import select, selection_of, write_last_axes, write_selection
+from .masked import FEW, select, selection_of, write_last_axes, write_selection
 from .record import as_node, cast_node, errors_kept, known_small, moved_node
 
 FULL_INT = (int, numpy.integer)
@@ -206,6 +208,9 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
         (key,) = key
     if is_own_mask(self, key) and is_native(self._s_.dtype) and (self._s_.details is None or not self._s_.details.pin):
         return select(self, key)
+    if takes_lines(self, key):
+        done_once()
+        return fresh(speed.get_places(self._host_(), host_key(key)))
     found = NotImplemented if takes_few(self, key) else gathered(self, key)
     if found is not NotImplemented:
         return found
@@ -303,12 +308,31 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
         if one_element(key, normal) and not (native and is_scalar(value)):
             return (key,)
         return record_set(self, normal, value)
+    if writes_few(self, key, value):
+        with Writes() as to:
+            speed.set_places(to(self), key._host_(), value)
+        done_once()
+        return None
     deferred = selection_of(value) is None or value.dtype == s.dtype or not errors_kept()
     if deferred and is_own_mask(self, key) and write_selection(self, key, value):
         return None
     if any([is_traced(self), has_traced(key), has_traced(value)]):
         return (key,)
     return None if write_last_axes(self, key, value) or scattered(self, key, value, places_value) else (key,)
+
+
+def writes_few(self: ndarray, key: Any, value: Any) -> bool:
+    """Whether a mask's write of a number is of few elements of a large array at hand, so that NumPy's takes less than a
+    select, which has to pass all of it. A mask that is pending by itself is computed for that."""
+    if type(self) is not ndarray or type(value) not in (bool, int, float) or not is_own_mask(self, key):
+        return False
+    if not at_once(self) or not flag_of_writes(self._h_):
+        return False
+    if not known(key) and key._s_.node is not None and recorder.is_alone(key._s_.node):
+        recorder.demand(key._s_.node)
+    if not known(key) or numpy.count_nonzero(key._h_) * FEW > key.size:
+        return False
+    return self._s_.release()
 
 
 def set_field(self: ndarray, name: str, value: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..config import config
+from ..runtime.processes import processes
 from ..runtime.recorder import recorder
 from ..runtime.storage import Storage
 from ..runtime.views import TRANSPOSE, inverse_of
@@ -53,6 +54,13 @@ def laid(self: Any, order: str, target: Any = None) -> ndarray:
 def settled(*arrays: Any) -> bool:
     """Whether all values are there, so that nothing is won by waiting: NumPy does at once what it does in one pass."""
     return config.limit >= 0 and not config.strict and all([known(x) for x in arrays if type(x) is ndarray])
+
+
+def at_once(*arrays: Any) -> bool:
+    """Whether large arrays are `settled`, and NumPy's call on them is all: on the host, in one process, where no other
+    order of computing is asked for."""
+    plain = config.device == "cpu" and processes.run is None and not config.deterministic
+    return plain and settled(*arrays)
 
 
 def turned_to(self: Any, order: str) -> Any:

@@ -491,6 +491,7 @@ def give(name: str, function: Callable[..., Any]) -> None:
     flags = speed.WRITES if name in WRITERS or name == "fill" else speed.GROWS if name == "repeat" else 0
     flags |= speed.VALUES if name in ("item", "tobytes", "tolist") else 0
     flags |= (speed.REDUCES if name in speed.REDUCING else 0) | (speed.TOUCHES if name in speed.TOUCHING else 0)
+    flags |= speed.LOOKS if name == "diagonal" else speed.ONCE if name in speed.AT_ONCE else 0
     whole = speed.method(getattr(numpy.ndarray, name), described(name, function), WRITTEN.get(name, speed.MOST), flags)
     setattr(ndarray, name, whole)
 

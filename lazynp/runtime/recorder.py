@@ -238,8 +238,9 @@ class Recorder:
         with self.lock:
             if self.unfinished:
                 self.recover()
-            if len(self.nodes) == 1 and is_wanted(self.nodes[0]) and self.is_alone(self.nodes[0]):
-                self.compute_alone(self.nodes[0])
+            last = self.nodes[-1] if self.nodes else None
+            if last is not None and self.is_alone(last) and [n for n in self.nodes if is_wanted(n)] == [last]:
+                self.compute_alone(last)
             elif self.nodes:
                 self.run_all()
             if self.aside:
