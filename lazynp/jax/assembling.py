@@ -37,7 +37,7 @@ def assembled(shape: tuple[int, ...], sharding: Sharding, parts: dict[Device, An
         kind = next((n.dtype for n in nodes.values()), dtype)
         return wrap(holding(Spread(shape, kind, sharding, nodes)))
     out = np.empty(shape, dtype)
-    for d, part in values.items():
+    for d, part in reversed(values.items()):  # of replicas the first
         out[tuple([slice(a, b) for a, b in boxes[d]])] = part
     return placed(leaf(shape, out.dtype, out), sharding, True)
 

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..graph.function import Function
-from ..graph.node import Node
+from ..graph.node import ABSTRACT, Node
 from ..graph.op import MAP
 from ..graph.walk import toposort
 from .sharding import Mesh, NamedSharding, PartitionSpec, Sharding
@@ -55,10 +55,29 @@ def over_mesh_of(functions: Iterable[Function]) -> NamedSharding | None:
     return None if mesh is None else NamedSharding(mesh, PartitionSpec())
 
 
-def flow_back(order: Sequence[Node], derive: Callable[[Node], Sharding | None]) -> None:
+def says_where(to: NamedSharding, node: Node) -> bool:
+    """Whether values like that can lie so, on a mesh whose axes are Auto and with nothing left open."""
+    parts = to.spec.partitions
+    if to.mesh.explicit_axes or PartitionSpec.UNCONSTRAINED in parts or len(parts) > node.ndim:
+        return False
+    return node.trace == ABSTRACT and not any([n % k for n, k in zip(node.shape, to._factors(node.ndim))])
+
+
+def flow_back(
+    order: Sequence[Node],
+    derive: Callable[[Node], Sharding | None],
+    results: Iterable[tuple[Node, Sharding | None]] = (),
+) -> None:
     """Say of values that nothing places how they lie, where constraints on them say it, or on what is made of them
-    element by element; then of what is made of those. On explicit axes types say it all."""
+    element by element; then of what is made of those. On explicit axes types say it all.
+
+    Args:
+        results: what is asked of the results, which says the same.
+    """
     said: dict[Node, NamedSharding] = {}
+    for node, where in results:
+        if isinstance(where, NamedSharding) and known.get(node) is None and says_where(where, node):
+            said.setdefault(node, where)
     for node in reversed(order):
         to = constraint(node)
         if to is None:

@@ -70,11 +70,12 @@ def struct_of_part(n: Node) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak_type, sharding=t.sharding, manual_axis_type=varies)
 
 
-def sharding_of_type(lies: Any, ndim: int) -> NamedSharding | None:
-    """What a type says of how its array lies, on explicit axes of a mesh."""
+def sharding_of_type(lies: Any, ndim: int, placed: bool = False) -> NamedSharding | None:
+    """What a type says of how its array lies, on explicit axes of a mesh: `placed` on its devices."""
     if not isinstance(lies, NamedSharding) or not lies.mesh.explicit_axes:
         return None
-    return on_explicit(lies, ndim)
+    typed = on_explicit(lies, ndim)
+    return typed.update(mesh=lies.mesh) if placed else typed
 
 
 def lying_as(fun: Callable[..., Any], shardings: Sequence[Any]) -> Callable[..., Any]:

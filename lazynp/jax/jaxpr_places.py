@@ -39,6 +39,17 @@ def shown_as(x: Any, name: str, **params: Any) -> Any:
     return x
 
 
+def said_of_batch(node: Node, out: Node) -> None:
+    """Of what was constrained for one example, the same is said for all of them."""
+    if node in said and out.op is node.op:
+        name, params = said[node]
+        if "unconstrained_dims" in params:
+            to = out.static[0]
+            free = [d for d, p in enumerate(to.spec.partitions) if p is PartitionSpec.UNCONSTRAINED]
+            params = params | {"sharding": to, "unconstrained_dims": frozenset(free)}
+        said[out] = name, params
+
+
 def of_one_device(xs: Sequence[Any], outs: Sequence[Any], indices: Mapping[Any, Node], context: Any) -> Function:
     """The graph of what one device does, from its arguments to its results. `indices`: for each axis the placeholder of
     the index along it; `context`: what is known of the axes along which values vary, where that is checked."""

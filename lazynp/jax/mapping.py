@@ -84,10 +84,11 @@ def check_inferred(mesh: Any, manual: Sequence[Any]) -> None:
 
 
 def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
-    """For each leaf of a tree the spec that a prefix of the tree says. None is a spec of nothing."""
+    """For each leaf of a tree the spec that a prefix of the tree says. None is a spec of nothing, of arguments."""
+    absent = what == "in_specs"
 
     def is_spec(x: Any) -> bool:
-        return x is None or isinstance(x, PartitionSpec)
+        return x is None and absent or isinstance(x, PartitionSpec)
 
     marked = map(lambda s: PartitionSpec() if s is None else s, specs, is_leaf=is_spec)
     for spec in flatten(marked, is_leaf=is_spec)[0]:

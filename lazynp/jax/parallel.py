@@ -325,14 +325,17 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     Raises: ValueError where two send to the same, or one sends twice; IndexError for a place that is not there.
     """
     pairs = tuple([(int(a), int(b)) for a, b in perm])
+    wrong = f"ppermute sources and destinations must be unique, got {pairs}."
     if len({a for a, _ in pairs}) < len(pairs) or len({b for _, b in pairs}) < len(pairs):
-        raise ValueError(f"ppermute sources and destinations must be unique, got {pairs}.")
+        raise ValueError(wrong)
     names = names_of(axis_name)
     for name in names:
         bound(name, "ppermute")
     if len(names) > 1 and current.manual:
         names = tuple([a for a in current.manual[-1].axis_names if a in names])
     size = axis_size(names)
+    if any(len({p[k] % size for p in pairs}) < len(pairs) for k in (0, 1)):
+        raise ValueError(wrong)
     if any(not -size <= i < size for pair in pairs for i in pair):
         raise IndexError(f"ppermute: {perm} leaves the axis {axis_name!r} of size {size}")
     pairs = tuple([(a % size, b % size) for a, b in pairs])
@@ -375,6 +378,11 @@ def all_to_all(
 
     def apply(v: Node, size: int, index: Node) -> Node:
         split, join = inside(split_axis, v.ndim), inside(concat_axis, v.ndim)
+        if tiled and v.shape[split] % size:
+            raise ValueError(
+                f"The size of all_to_all split_axis ({v.shape[split]}) has to be divisible by the size of the named "
+                f"axis {axis_name} ({size})"
+            )
         return ops.all_to_all(v, index, split_axis=split, concat_axis=join, tiled=tiled, size=size)
 
     if axis_index_groups is not None or len(names_of(axis_name)) > 1:

@@ -138,10 +138,7 @@ class Placed(Shown):
         if not any([u and isinstance(s, NamedSharding) for u, s in zip(usable, self._lies)]):
             return usable
         outs = entry.function.outputs[: entry.out.num_leaves]
-        said: list[Any] = [None] * len(outs)
-        if self._out is not None:
-            said = spread_places(self._out, unflatten(entry.out, outs), "out_shardings")
-        lies = [where_to(p, "out_shardings") or known.get(x) for p, x in zip(said, outs)]
+        lies = [to or known.get(x) for to, x in zip(self._said_of_results(entry), outs)]
 
         def fits(n: Node, s: Any) -> bool:
             alike = [t for t, x in zip(lies, outs) if (x.aval.size, x.dtype) == (n.aval.size, n.dtype)]
@@ -151,6 +148,14 @@ class Placed(Shown):
             [u and (not isinstance(s, NamedSharding) or fits(n, s)) for u, s, n in zip(usable, self._lies, call.nodes)]
         )
 
+    def _said_of_results(self, entry: Entry) -> list[Any]:
+        """For each result the sharding that `out_shardings` says; None where it says nothing."""
+        outs = entry.function.outputs[: entry.out.num_leaves]
+        if self._out is None:
+            return [None] * len(outs)
+        said = spread_places(self._out, unflatten(entry.out, outs), "out_shardings")
+        return [where_to(p, "out_shardings") for p in said]
+
     def _trace(self, call: Call, f: Any = None) -> Entry:
         spreading.jitted += 1
         try:
@@ -158,8 +163,9 @@ class Placed(Shown):
             alike = self._graphs.get(key) or self._graphs.recall(key)
             entry = super()._trace(call, f if alike is None else lying_as(recorded(alike), self._lies))
             keep_graph(self._graphs, self._lies, call, entry)
-            if mesh_of(entry.function) is not None:
-                flow_back(nodes_of(entry.function), derive)
+            results = zip(entry.function.outputs, self._said_of_results(entry))
+            if mesh_of(entry.function) is not None or self._out is not None:
+                flow_back(nodes_of(entry.function), derive, results)
             return entry
         finally:
             spreading.jitted -= 1

@@ -19,7 +19,7 @@ from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
 from .devices import Device, check_backend, default_device, several
 from .dtypes import is_extended
-from .jaxpr_places import shown_as
+from .jaxpr_places import said_of_batch, shown_as
 from .layouts import Auto, Format, in_c, order_of, orders
 from .memory import KINDS, MemorySpace
 from .processes import agreed, laid, spanning, spread_of
@@ -147,6 +147,9 @@ def check_divides(sharding: Sharding, shape: tuple[int, ...]) -> None:
                 f"Sharding spec {axes} implies that array axis {d} is partitioned {k} times, but does not evenly "
                 f"divide the dimension size {n}. Got shape: {shape} and sharding {typed}"
             )
+
+
+constrain.batched = said_of_batch
 
 
 class ArrayCopySemantics(enum.IntEnum):
@@ -296,6 +299,8 @@ def moved_later(x: Node, sharding: Sharding) -> Array:
         state.on = True
         check_fits(sharding, x.shape, "device_put args")
         return wrap(put(x, sharding=sharding))
+    if not current.manual and not any([t.kind == "vmap" for t in stack.active]):
+        check_fits(sharding, x.shape, "device_put args")
     lies = sharding_at(x)
     if sharding.memory_kind not in (None, "device") or lies is not None and lies.memory_kind != "device":
         return placed(x, sharding)

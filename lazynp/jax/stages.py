@@ -115,7 +115,8 @@ class Stage:
 
     def _infos(self, tree: Any, outputs: Sequence[Any], shardings: Sequence[Any] = ()) -> Any:
         """Types of results, which do not say from here on what yields to other types."""
-        return map(lambda t: t.update(weak_type=False), structs(tree, outputs, shardings))
+        found = shardings or [sharding_of_type(known.get(n), n.ndim, True) for n in outputs]
+        return map(lambda t: t.update(weak_type=False), structs(tree, outputs, found))
 
     def _out_info(self, tree: Any, outputs: Sequence[Any]) -> Any:
         places = spread_places(self._owner._out, unflatten(tree, outputs[: tree.num_leaves]), "out_shardings")

@@ -171,10 +171,6 @@ def exchanged_shape(x: Aval, index: Aval, *, split_axis: int, concat_axis: int, 
             "all_to_all requires the size of the mapped axis axis_name to equal x.shape[split_axis], but they are "
             f"{size} and {n} respectively."
         )
-    if n % size:
-        raise ValueError(
-            f"The size of all_to_all split_axis ({n}) has to be divisible by the size of the named axis ({size})"
-        )
     if tiled:
         shape[split_axis] //= size
         shape[concat_axis] *= size

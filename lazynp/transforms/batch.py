@@ -28,5 +28,7 @@ def batch(
         else:
             out, axis = op.rule("batch")(new, at, **op.params_of(node))
         out.site = out.site and node.site
+        if op.batched is not None:
+            op.batched(node, out)
         found[node] = untagged(out), axis
     return [found.get(n, (n, None)) for n in outputs]

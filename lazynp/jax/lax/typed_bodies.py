@@ -4,15 +4,17 @@ come out of a body as it went in, as have the results of branches."""
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...once import stands_for
 from ...tree import flatten
 from ..array import Array, as_node
-from ..sharding import NamedSharding
+from ..sharding import NamedSharding, get_abstract_mesh
 from ..splits import Split, shown
 from ..spreading import known, named_sharding, note, sharding_at, split_of, state
+from ..tree_util import keystr, tree_leaves_with_path
 
 Body = Callable[..., Any]
 ADVICE = "\n\nRevise the function so that all output types match the corresponding input types."
@@ -65,9 +67,16 @@ def type_text(x: Any) -> str:
 
 def apart(x: Any, y: Any) -> bool:
     """Whether two arrays of one shape lie along explicit axes in different ways."""
-    a, b = explicit_split(x), explicit_split(y)
-    empty: Split = ((),) * as_node(x).ndim
-    return (a or b) is not None and (a or empty) != (b or empty)
+    return unlike(explicit_split(x), explicit_split(y), as_node(x).ndim)
+
+
+def unlike(a: Split | None, b: Split | None, ndim: int) -> bool:
+    """Whether explicit axes split two arrays in different ways. What lies on no mesh, where none is set, lies as the
+    other does."""
+    if a is None or b is None:
+        empty: Split = ((),) * ndim
+        return not get_abstract_mesh().empty and (a or b) is not None and (a or empty) != (b or empty)
+    return a != b
 
 
 def otherwise_apart(a: Any, b: Any) -> bool:
@@ -75,14 +84,18 @@ def otherwise_apart(a: Any, b: Any) -> bool:
     return bool(flatten(a)[1] != flatten(b)[1])
 
 
-def check_carry(what: str, given: Any, out: Any) -> None:
-    """Raise TypeError where a carry comes out of a body otherwise than it went in."""
-    for x, y in () if otherwise_apart(given, out) else zip(flatten(given)[0], flatten(out)[0]):
+def check_carry(what: str, name: str, given: Any, out: Any) -> None:
+    """Raise TypeError where a carry of that name comes out of a body otherwise than it went in."""
+    if otherwise_apart(given, out):
+        return
+    for (path, x), y in zip(tree_leaves_with_path(given), flatten(out)[0]):
         if apart(x, y):
+            part = f"{name}{keystr(path)}"
+            component = " component" if "[" in part or "." in part else ""
             raise TypeError(
                 f"{what} body function carry input and carry output must have equal types, but they differ:\n\nThe "
-                f"input carry has type {type_text(x)} but the corresponding output carry component has type "
-                f"{type_text(y)}.{ADVICE}"
+                f"input carry{component} {part} has type {type_text(x)} but the corresponding output carry component "
+                f"has type {type_text(y)}.{ADVICE}"
             )
 
 
@@ -98,12 +111,12 @@ def scan_over(scan: Any) -> Any:
             specs = ", ".join([str(lies.spec) for lies in lies_of(arrays) if lies is not None])
             raise ValueError(f"0th dimension of all xs should be replicated. Got {specs}")
         lies = [*lies_of(init), *lies_of(xs, rows=True)]
-        body = typed(f, lies)
+        body, name = typed(f, lies), first_name(f)
 
         def checked(carry: Any, x: Any) -> Any:
             out = body(carry, x)
             if isinstance(out, (tuple, list)) and len(out) == 2:
-                check_carry("scan", carry, out[0])
+                check_carry("scan", name, carry, out[0])
             return out
 
         return scan(standing_for(f, lies, checked), init, xs, *args, **kwargs)
@@ -119,7 +132,7 @@ def while_over(loop: Any) -> Any:
         if not state.on or not callable(cond_fun) or not callable(body_fun):
             return loop(cond_fun, body_fun, init_val)
         lies = lies_of(init_val)
-        cond, body = typed(cond_fun, lies), carrying("while_loop", typed(body_fun, lies))
+        cond, body = typed(cond_fun, lies), carrying("while_loop", first_name(body_fun), typed(body_fun, lies))
         return loop(standing_for(cond_fun, lies, cond), standing_for(body_fun, lies, body), init_val)
 
     return call
@@ -133,19 +146,27 @@ def fori_over(loop: Any) -> Any:
         if not state.on or not callable(body_fun):
             return loop(lower, upper, body_fun, init_val, **options)
         lies = lies_of(init_val)
-        body = carrying("scan", typed(body_fun, lies, 1))
+        body = carrying("scan", "loop_carry[1]", typed(body_fun, lies, 1))
         return loop(lower, upper, standing_for(body_fun, lies, body), init_val, **options)
 
     return call
 
 
-def carrying(what: str, body: Body) -> Body:
-    """A function from a carry, its last argument, to a carry, which has to lie as that."""
+def first_name(f: Body) -> str:
+    """What a function calls its first argument."""
+    try:
+        return next(iter(inspect.signature(f).parameters), "")
+    except (TypeError, ValueError):
+        return ""
+
+
+def carrying(what: str, name: str, body: Body) -> Body:
+    """A function from a carry of that name, its last argument, to a carry, which has to lie as that."""
 
     @functools.wraps(body)
     def call(*args: Any) -> Any:
         out = body(*args)
-        check_carry(what, args[-1], out)
+        check_carry(what, name, args[-1], out)
         return out
 
     return call
@@ -161,8 +182,7 @@ def types_of(tree: Any) -> tuple[Any, list[tuple[Split | None, str]]]:
 def check_branches(x: Any, y: Any) -> None:
     """Raise TypeError where the results of two branches, given by their types, lie in different ways."""
     for (a, one), (b, other) in () if x[0] != y[0] else zip(x[1], y[1]):
-        empty: Split = ((),) * len(a or b or ())
-        if (a or empty) != (b or empty):
+        if unlike(a, b, len(a or b or ())):
             raise TypeError(
                 "cond branches must have equal output types but they differ.\n\nThe output of true_fun has type "
                 f"{one} but the corresponding output of false_fun has type {other}.\n\nRevise "
