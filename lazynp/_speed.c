@@ -79,7 +79,7 @@ static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "
 static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc, *sqrt_ufunc, *whole_product;
-static PyObject *name_ddof, *name_at;
+static PyObject *name_ddof, *name_at, *name_outer;
 static PyObject *spreads; /* True where the rows of large arrays are spread over processes */
 static int var_squares; /* whether NumPy's variance calls `square`, which is what overflows then; older ones multiply */
 /* The ufuncs that NumPy's reductions reduce by. */
@@ -2248,6 +2248,7 @@ static int take_ufuncs(void)
                  || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0 || find_ufuncs(numpy, &sqrt_name, &sqrt_ufunc, 1) < 0
                  || take_known(numpy) < 0 || !(name_ddof = PyUnicode_InternFromString("ddof"))
                  || !(name_at = PyUnicode_InternFromString("at"))
+                 || !(name_outer = PyUnicode_InternFromString("outer"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);
     PyObject *methods = failed ? NULL : PyImport_ImportModule("numpy._core._methods");

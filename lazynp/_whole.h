@@ -1005,6 +1005,65 @@ static PyObject *call_function(PyObject *self, PyObject *args, PyObject *kwargs)
 }
 
 /* A method of a ufunc of NumPy's own, by its name: `reduce`, `at`, ... */
+/* Axes of an operand of a slot; -1 of a number. */
+static int axes_of(Slot const *s, int i)
+{
+    int j = s->source[i];
+    return s->from[i] == FROM_SLOT ? P->slot[j].out.nd : s->from[i] == FROM_MEMORY ? P->is[j].as.nd : -1;
+}
+
+/* Axes of the second operand of the ufunc after this slot, if that works on the part that the slot makes, which has so many
+ * axes more than what it is a part of; -1 otherwise. */
+static int axes_beside(Slot const *s, PyUFuncObject *f)
+{
+    Slot const *next = s + 1;
+    if (next >= P->slot + P->n || next->kind != UFUNC || next->f != f || next->nin != 2 || next->from[0] != FROM_SLOT
+        || next->source[0] != s - P->slot)
+        return -1;
+    int n = axes_of(next, 1);
+    return axes_of(s, 0) + n == s->out.nd ? n : -1;
+}
+
+/* `f.outer(a, b)` of small arrays as what it is, `f(a[..., None], b)`, which replay knows. NULL, without an error set, where it
+ * is not that simple. */
+static PyObject *outer_of(PyObject *self, PyUFuncObject *f, PyObject *a, PyObject *b)
+{
+    static PyObject *keys[AXES];
+    int n = -1, known = 0;
+    if (f->nin != 2 || f->nout != 1 || Py_TYPE(a) != ndarray_type || Py_TYPE(b) != ndarray_type || limit < 0)
+        return NULL;
+    if (P) {
+        Slot *s = expect(GETITEM, NULL);
+        n = s && s->how != RESHAPED ? axes_beside(s, f) : -1;
+    }
+    if (n < 0) {
+        int before = P ? 1 : touched; /* only shapes are looked at here */
+        PyArrayObject *x = (PyArrayObject *)at_hand(a), *y = (PyArrayObject *)at_hand(b);
+        if (!x || !y || !is_plain_type(PyArray_DESCR(x)) || !is_plain_type(PyArray_DESCR(y)) || PyArray_SIZE(x) * PyArray_SIZE(y) > limit)
+            return NULL;
+        n = PyArray_NDIM(x) + PyArray_NDIM(y) <= AXES ? PyArray_NDIM(y) : -1;
+        touched = before;
+        known = 1;
+    }
+    if (n < 1 || n >= AXES)
+        return NULL;
+    if (!keys[n]) {
+        if (!(keys[n] = PyTuple_New(n + 1)))
+            return NULL;
+        for (int i = 0; i <= n; i++)
+            PyTuple_SET_ITEM(keys[n], i, Py_NewRef(i ? Py_None : Py_Ellipsis));
+    }
+    PyObject *given[2] = {PyObject_GetItem(a, keys[n]), b}, *out = NULL;
+    if (given[0]) {
+        out = P ? match_ufunc(f, 2, given[0], b) : NULL;
+        PyObject *y = out || known || PyErr_Occurred() ? NULL : at_hand(b); /* the program's may have had other axes */
+        if (!out && !PyErr_Occurred() && (known || (y && PyArray_NDIM((PyArrayObject *)y) == n)))
+            out = PyObject_Vectorcall(self, given, 2, NULL);
+        Py_DECREF(given[0]);
+    }
+    return out;
+}
+
 static PyObject *ufunc_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     PyObject *f = PyObject_TypeCheck(args[0], &UfuncBase) ? ((Ufunc *)args[0])->host : NULL;
@@ -1015,6 +1074,11 @@ static PyObject *ufunc_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
         PyObject *quick = reduced_by(f, at_hand(args[1]), &first);
         if (quick || PyErr_Occurred())
             return from_host(quick);
+    }
+    if (n == 3 && !names && is_word(m->host, name_outer)) {
+        PyObject *done = outer_of(args[0], (PyUFuncObject *)f, args[1], args[2]);
+        if (done || PyErr_Occurred())
+            return done;
     }
     static PyMethodDef at = {"at", (PyCFunction)(void (*)(void))at_places, METH_FASTCALL, NULL};
     static PyObject *at_host;

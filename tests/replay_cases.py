@@ -583,3 +583,12 @@ def blocks(dtype: str, shape: tuple[int, int, int]) -> Any:
 for _dtype in ("f8", "f4"):
     for _shape in ((6, 5, 3), (2, 40, 1), (3, 9, 33), (1, 300, 1), (4, 1, 150)):
         blocks(_dtype, _shape)
+
+
+@program
+def outer_products(np: Any, rounds: int) -> Any:
+    p, v = square(np), square(np)[0]
+    for k in range(rounds):
+        p[:] = np.minimum(p[:], np.add.outer(p[:, k % 14], p[k % 14, :]))
+        v = np.multiply.outer(v * 0.5, p[3]).sum(axis=1) + np.subtract.outer(p[0], v)[5]
+    return p, v

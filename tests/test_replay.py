@@ -405,6 +405,23 @@ def halves(np: Any, x: Any, y: Any, rounds: int, bad: int) -> Any:
     return x, z
 
 
+def test_an_outer_product_has_the_axes_of_both() -> None:
+    """Also where a program is expected whose second operand has others: a matrix beside a column."""
+
+    def program(np: Any, rounds: int) -> Any:
+        v, w, out = np.arange(4.0), np.ones((4, 4)), []
+        for k in range(rounds):
+            c = np.add.outer(v, w) if k == 40 else np.add(v[..., None], w)
+            out.append(c.shape)
+            w = w * 0.5 + c[..., :4, 0]
+        return w, out
+
+    for rounds in (60, 60):
+        ours, theirs = program(lazynp, rounds), program(numpy, rounds)
+        assert ours[1] == theirs[1] and ours[0].tolist() == theirs[0].tolist()
+    assert native.replay_counts()["periods"] > 20
+
+
 def test_warnings_are_told() -> None:
     results = []
     for np in (numpy, lazynp, lazynp):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 from numpy import add, isfinite, less_equal, multiply, subtract
 
-from ..backends.numpy.searches import tally
+from ..backends.numpy.searches import searchsorted, tally
 from .quick import DOUBLE, LOOPS, stands_for, state_of, trying
 
 Function = Callable[..., Any]
@@ -141,7 +141,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         keys, weights = keys[inside], weights[inside]
     if not keys.size:
         return NotImplemented
-    places = edges[1:-1].searchsorted(keys, "right")
+    places = searchsorted(edges[1:-1], keys, "right")
     return numpy.bincount(places, weights, bins), edges
 
 

@@ -379,13 +379,12 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         if (
             self.operator
             and not kwargs
-            and self.nin == 2
             and type(A) is ndarray
             and A.dtype.kind in "biufc"
-            and library.wanted((A, B))
+            and (type(B) is ndarray or library.wanted((A, B)))
         ):
             B = B if type(B) is ndarray else numpy.asarray(B)  # a number's type is not weak here
-            return self(A.reshape(A.shape + (1,) * B.ndim), B)
+            return self(A[(*(slice(None),) * A.ndim, *(None,) * B.ndim)], B)
         return self.general("outer", (A, B), kwargs)
 
     def at(self, a: Any, *args: Any) -> Any:
