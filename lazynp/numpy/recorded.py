@@ -160,7 +160,7 @@ def in_place(x: Any, *others: Any) -> bool:
 def in_one_row(values: Any, dtype: Any, places: Callable[[int], Any]) -> Node | None:
     """Values in one row, in a dtype, of which `places(count)` says which are taken; None where NumPy sees to it."""
     try:  # a number that does not fit is an error of NumPy's
-        made = values if type(values) is ndarray else None
+        made: Any = values if type(values) is ndarray else None
         if made is None and not has_traced(values):
             made = numpy.asarray(to_host(values, [], dtype), dtype)
     except (TypeError, ValueError, OverflowError):
