@@ -832,3 +832,30 @@ def test_one_complex_number_multiplied_in_place(shape: tuple[int, ...]) -> None:
         a = numpy.array(a)
         a *= b
         assert ours.tolist() == a.tolist()
+
+
+LISTS: list[Any] = [
+    (1, 2, 3), [1.5, 2, 3], (True, False, True), [], [1j, 2, 3], [numpy.float32(2)] * 3, [300, 1, 2],
+    [numpy.int8(3), 1, 2], ["a", "b", "c"], [None, 1, 2], [[1, 2, 3]], (5,), [2**63, 1, 1], [-1, 1, 1],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "mod", "matmul", "and_", "eq"])
+def test_lists_beside_arrays(name: str) -> None:
+    operation = getattr(operator, name)
+    arrays = [numpy.arange(3), numpy.ones(3, "f4"), numpy.ones((2, 3)), numpy.ones(3, "u1"), numpy.ones(3, bool)]
+    arrays += [numpy.array([1 + 2j, 2, 3]), numpy.array([None, 1, 2], object), numpy.ones(2), numpy.array(5.0)]
+    for array in arrays:
+        for given in LISTS:
+            for turned in (False, True):
+                found = []
+                for x in (array, np.array(array)):
+                    with numpy.errstate(all="ignore"):
+                        try:
+                            made = operation(given, x) if turned else operation(x, given)
+                            found.append((numpy.asarray(made).dtype, numpy.asarray(made).tolist()))
+                        except (TypeError, ValueError, OverflowError, numpy.exceptions.DTypePromotionError) as error:
+                            found.append((type(error), ""))
+                assert str(found[0]) == str(found[1]), (array, given, turned)
+    given = (1, 2, 3)
+    assert type(given + np.arange(3)) is np.ndarray

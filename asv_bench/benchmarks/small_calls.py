@@ -73,6 +73,8 @@ c.real
 c.imag
 list(a)
 a.tolist()
+x + [1, 2, 3]
+(0.5, 1.5, 2.5) * x
 a.sum()
 R.sum(axis=0)
 R.sum(axis=1, keepdims=True)

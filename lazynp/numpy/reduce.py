@@ -301,6 +301,8 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
         value = called(METHODS.get(name, host), h, *values, **named)
     if counted and out is None:
         note_work(f"ndarray.{name}", ours)
+    if not counted:
+        return value
     scalar = isinstance(value, numpy.generic)
     if out is None and type(self) is not ndarray and name in WRAPPED and (scalar or isinstance(value, numpy.ndarray)):
         return self.__array_wrap__(fresh(numpy.asarray(value)), None, scalar)  # a subclass decides what it gives
