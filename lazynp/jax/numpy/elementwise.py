@@ -201,7 +201,7 @@ KEEPS: dict[str, Callable[..., bool]] = {
     "isfinite": lambda x: KIND_OF[typed(x)[0]] in "fc",
     "logaddexp": lambda *xs: scalars(*xs) or all([KIND_OF[typed(x)[0]] != "c" for x in xs]),
     "power": keeps_power,
-    **dict.fromkeys(("gcd", "lcm"), lambda *xs: all([typed(x)[1] for x in xs])),
+    **dict.fromkeys(("gcd", "lcm"), lambda *xs: scalars(*xs) or all([typed(x)[1] for x in xs])),
 }
 """Where the result of weak operands is not weak, or not always."""
 ALIASES = {
