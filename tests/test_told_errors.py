@@ -72,7 +72,7 @@ def test_filters_make_errors(name: str, mode: str, filters_count: None) -> None:
             except RuntimeWarning as warned:
                 found.append(str(warned))
     assert found[0] == found[1]
-    if found[1]:
+    if found[1] and not name.startswith("at places"):  # which NumPy goes on with
         assert x.tolist() == [1e300] * 4  # NumPy has written where it raises; ours has not begun
 
 
