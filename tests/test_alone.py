@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 import lazynp
+from lazynp.runtime.faults import failures
 from lazynp.runtime.profile import profile
 from lazynp.runtime.recorder import recorder
 
@@ -34,7 +35,8 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 
 @pytest.fixture(autouse=True)
-def settings() -> Iterator[None]:
+def settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(failures, "seen", False)  # a value that failed in another test has all looked at
     with lazynp.config(mode="auto", compile=False, small=20_000):
         recorder.flush()
         yield
