@@ -486,11 +486,14 @@ static int is_small_product(PyObject *a, PyObject *b)
     return n && n == PyArray_DIM(y, 0) && PyArray_SIZE(x) / n * (PyArray_SIZE(y) / n) <= most;
 }
 
-/* Whether it is a short list or tuple of numbers, which NumPy takes as it is. */
-static int is_listed(PyObject *o)
+/* Whether it is a short list or tuple of numbers, which NumPy takes as it is beside an array that is at hand and has few
+ * elements, so that the result is small, too. */
+enum { MOST_LISTED = 32, MOST_BESIDE = 2000 };
+
+static int is_listed(PyObject *o, PyObject *h)
 {
-    enum { SHORT = 32 };
-    if ((!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) || Py_SIZE(o) > SHORT)
+    if ((!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) || Py_SIZE(o) > MOST_LISTED || !h || !PyArray_CheckExact(h)
+        || PyArray_SIZE((PyArrayObject *)h) > MOST_BESIDE)
         return 0;
     for (Py_ssize_t i = 0; i < Py_SIZE(o); i++) {
         PyObject *n = PySequence_Fast_GET_ITEM(o, i);
@@ -499,16 +502,6 @@ static int is_listed(PyObject *o)
             return 0;
     }
     return 1;
-}
-
-/* a and b, one of them such a list beside a small array. NULL, without an error set, where it is not that. */
-static PyObject *with_list(PyObject *a, PyObject *b, int i)
-{
-    PyObject *x = is_listed(a) ? a : at_hand(a), *y = x != a && is_listed(b) ? b : at_hand(b);
-    if (!x || !y || (x == a) == (y == b))
-        return NULL;
-    PyArrayObject *h = (PyArrayObject *)(x == a ? y : x);
-    return PyArray_CheckExact(h) && PyArray_SIZE(h) <= TINY_MASK ? from_host(by_host(host_binary[i], x, y)) : NULL;
 }
 
 static PyObject *binary_op(PyObject *a, PyObject *b, int i)
@@ -548,9 +541,10 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
     }
     if (i == MATMUL && is_small_product(a, b))
         return from_host(by_host(host_binary[i], ((Handle *)a)->h, ((Handle *)b)->h));
-    PyObject *listed = with_list(a, b, i);
-    if (listed || PyErr_Occurred())
-        return listed;
+    if (x && is_listed(b, x))
+        return from_host(by_host(host_binary[i], x, b));
+    if (!x && is_listed(a, y = at_hand(b)))
+        return from_host(by_host(host_binary[i], a, y));
     if (i != POW && i != MATMUL) {
         PyObject *out = direct_narrow(ufunc, 2, a, b, NULL);
         if (out || PyErr_Occurred())
