@@ -34,7 +34,7 @@ from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.config import config
 from lazynp.notices import notify
 
-CODEGEN = "42"  # raise it when the generated code changes its meaning
+CODEGEN = "43"  # raise it when the generated code changes its meaning
 NOWHERE = "-"  # the folder of a cache that keeps nothing
 NAME = "lazynp-1"  # of the cache's own folder; raise the number when the layout changes
 WORK = (

@@ -3,16 +3,16 @@
 Vector mathematics. Inductor's vectors call Sleef, whose functions live in libtorch_cpu.so. Loading that library takes
 0.6 s and 100 MB, so an artifact must not need it. glibc's libmvec has the same functions and loads in 0.2 ms: each
 `Sleef_*` is defined here, inline, as a call of its counterpart. Measured over 4 million values, subnormals and special
-values included, they are at most 3.5 ulp (float64) and 3.9 ulp (float32) from the truth; powers of float64 are our own,
-at most 0.55 (`powers.py`). What this machine's libmvec lacks (glibc before 2.35 has only exp, log, pow, sin, cos) is
-computed lane by lane by libm.
+values included, they are at most 3.5 ulp (float64) and 3.9 ulp (float32) from the truth; powers, exponentials, sines
+and cosines of float64 are our own, at most 0.55 (`elementary.py`). What this machine's libmvec lacks (glibc before 2.35
+has only exp, log, pow, sin, cos) is computed lane by lane by libm.
 """
 
 from __future__ import annotations
 
 import ctypes
 
-from lazynp.backends.torch import powers
+from lazynp.backends.torch import elementary
 from lazynp.backends.torch.chain import CHAIN
 from lazynp.backends.torch.masks import MASKS
 from lazynp.backends.torch.sums import SUMS
@@ -168,8 +168,8 @@ def sleef(capability: str) -> str:
                         lines.append(_hypot(own, symbol, vector, lanes))
                         continue
                     shim = _shim(own, symbol if vectorized else None, vector, scalar, libm, lanes, arguments)
-                    exact = name == "pow" and letter == "d"
-                    lines.append(powers.function(own, vector, lanes, shim) if exact else shim)
+                    ours = letter == "d" and libm in elementary.FORMULAS
+                    lines.append(elementary.function(libm, own, vector, lanes, shim) if ours else shim)
     return "".join(lines)
 
 
@@ -293,6 +293,6 @@ def prelude(capability: str) -> str:
         + SUMS
         + HYPOT
         + FMOD
-        + powers.powers()
+        + elementary.tables()
         + sleef(capability)
     )
