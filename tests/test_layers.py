@@ -79,6 +79,7 @@ LISTS = {
     "backends/torch/keys.py": (15, "torch's text of what is drawn under keys, and the names of samplers"),
     "backends/torch/library.py": (69, "torch's functions for what is one call"),
     "backends/torch/namespace.py": (8, "torch's functions of the reductions, and what comparisons of two signs give"),
+    "backends/torch/elementary.py": (3, NOT_OPS + "functions of the C library that are computed otherwise"),
     "backends/torch/shims.py": (27, NOT_OPS + "C's and Sleef's functions"),
     "backends/torch/trace.py": (4, NOT_OPS + "methods of torch's vectors"),
     "graph/op.py": (2, NOT_OPS + "fields"),
