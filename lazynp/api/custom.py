@@ -422,6 +422,12 @@ class custom_jvp(Custom):
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
 
         def jvp(primals: Any, tangents: Any) -> Any:
+            if len(jvps) != len(primals):
+                lengths = f"({len(primals)}, {len(jvps)})"
+                raise ValueError(
+                    f"safe_zip() argument 1 has length {len(jvps)} but argument 0 has length {len(primals)}. "
+                    f"All lengths: {lengths}"
+                )
             out = self(*primals)
             parts = [flatten(rule(t, out, *primals)) for t, rule in zip(tangents, jvps) if rule]
             values, structure = flatten(out)

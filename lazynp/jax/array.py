@@ -349,7 +349,12 @@ class Array(AsNumber, OnDevices, Losable, LenderBase, Base):
         return self
 
     def copy_to_host_async(self) -> None:
-        """Nothing: values are on the host."""
+        """Nothing: values are on the host. Raises AttributeError for a traced array."""
+        node = self._graph
+        if node is not None and node.trace == ABSTRACT:
+            raise AttributeError(
+                f"The 'copy_to_host_async' method is not available on traced array with shape {node.aval}."
+            )
 
     def is_ready(self) -> bool:
         """Whether the value is there."""
@@ -374,7 +379,15 @@ class Array(AsNumber, OnDevices, Losable, LenderBase, Base):
         return wrap(node)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"'Array' object has no attribute {name!r}")
+        node = self._graph
+        if node is None or node.trace != ABSTRACT:
+            raise AttributeError(f"'Array' object has no attribute {name!r}")
+        if name == "sharding":
+            raise AttributeError(
+                f"The 'sharding' attribute is not available on traced array with shape {node.aval}. "
+                "To query sharding information on tracers, use `jax.typeof(x)`."
+            )
+        raise AttributeError(f"a traced Array has no attribute {name}")
 
 
 records: dict[DType, type[Array]] = {}

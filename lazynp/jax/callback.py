@@ -243,7 +243,7 @@ class FormatCheck(string.Formatter):
         if names:
             raise ValueError(
                 f"Unused keyword arguments to `jax.debug.print`: {names}. You may be passing an f-string (i.e, "
-                '`f"{{x}}"`) into `jax.debug.print` and instead should pass in a regular string.'
+                '`f"{x}"`) into `jax.debug.print` and instead should pass in a regular string.'
             )
 
 

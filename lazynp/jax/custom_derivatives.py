@@ -13,14 +13,15 @@ import optree
 from ..api import custom
 from ..api.custom import Forward, Reverse, Rule, custom_gradient
 from ..api.differentiate import tangent_node
-from ..doors import through
+from ..doors import FLOAT0, through
 from ..errors import UnexpectedTracerError
 from ..graph.node import Node
 from ..ops.promotion import is_inexact
+from ..ops.shape import zeros_of
 from ..ops.tags import Nodes, Tangents
 from ..signatures import held, name_of, others, positional
 from ..tree import NAMESPACE, flatten, unflatten
-from .array import Array, as_node, door
+from .array import Array, as_node, door, wrap
 from .aval import ShapedArray
 from .dtypes import canonical, check_dtype
 from .linear_calls import linear_call
@@ -76,10 +77,16 @@ class SymbolicZero:
         return SymbolicZero(ShapedArray(*as_node(val).aval).to_tangent_aval())
 
 
+def instantiated(zero: SymbolicZero) -> Any:
+    """A symbolic zero as an array: NumPy's, where its dtype is float0."""
+    aval = zero.aval
+    return np.zeros(aval.shape, aval.dtype) if aval.dtype == FLOAT0 else wrap(zeros_of(aval))
+
+
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     """The zero tangents of a tree of values."""
     zeros = tree_map(SymbolicZero.from_primal_value, val)
-    return zeros if symbolic_zeros else tree_map(lambda z: np.zeros(z.aval.shape, z.aval.dtype), zeros)
+    return zeros if symbolic_zeros else tree_map(instantiated, zeros)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -389,5 +389,6 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     """There are no writes into an array."""
     raise TypeError(
         "JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, use "
-        "x = x.at[idx].set(y) or another .at[] method."
+        "x = x.at[idx].set(y) or another .at[] method: "
+        "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html"
     )

@@ -33,7 +33,7 @@ class OnDevices(Base):
         """How it lies on devices. Raises AttributeError for a traced array: see `jax.typeof(x).sharding`."""
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
-            raise AttributeError(f"The 'sharding' attribute is not available on traced array with shape {node.aval}.")
+            raise AttributeError("sharding")  # `__getattr__` says why
         if self.is_deleted():
             found: Sharding | None = self._weak.sharding
             return self._unplaced() if found is None else found

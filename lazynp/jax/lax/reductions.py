@@ -31,8 +31,7 @@ from ..extrema import check_ordered
 from ..spreading import check_unsplit, dropping, keeping, state
 from ..symbolic import is_symbolic_dim
 from .call import argument, arguments, axis_of, check_kinds, dtype_of, kind_of, public, spread, widened
-
-Combine = Callable[[list[Node], list[Node]], list[Node]]
+from .folds import ORDERED, Combine, is_groupable, rows_one_by_one
 
 
 def axes_of(name: str, x: Node, axes: Any) -> Shape:
@@ -130,7 +129,9 @@ def arg_reducer(name: str) -> Callable[..., Array]:
         if not 0 <= at < node.ndim:
             raise ValueError(f"Invalid axis {at} for operand shape {node.shape}")
         if node.shape[at] == 0:
-            raise ValueError(f"{name} require non-empty reduced dimension. operand.shape={node.shape} axis={at}")
+            raise ValueError(
+                f"argmin and argmax require non-empty reduced dimension. operand.shape={node.shape} axis={at}"
+            )
         if dtype.kind not in "iu":
             raise TypeError(f"index_dtype must be an integer type, but got {dtype}")
         if node.dtype.names:
@@ -227,7 +228,8 @@ def reduce(
     dimensions: Sequence[int],
     out_sharding: Any = None,
 ) -> Any:
-    """The operands combined over these axes by an associative function of two elements, from the initial ones on.
+    """The operands combined over these axes by a function of two elements, from the initial ones on: one after
+    the other where the function is not associative and elements are few.
 
     Raises: TypeError or ValueError where operands and initial values do not match.
     """
@@ -251,15 +253,16 @@ def reduce(
             f"{shaped(nodes)} and initial_values={shaped(firsts)}"
         )
     axes = axes_of("reduce", nodes[0], dimensions)
+    count = math.prod(nodes[0].shape[i] for i in axes)
+    ordered = count <= ORDERED and not is_groupable(combine, name, [n.dtype for n in nodes])
 
     def run(*xs: Node) -> tuple[Node, ...]:
         rows, starts = list(xs[: len(nodes)]), list(xs[len(nodes) :])
         kept = [i for i in range(nodes[0].ndim) if i not in axes]
         shape = tuple([nodes[0].shape[i] for i in kept])
-        count = math.prod(nodes[0].shape[i] for i in axes)
         rows = [s.reshape(s.transpose(x, axes=(*axes, *kept)), shape=(count, *shape)) for x in rows]
         rows = [concatenate(spread(v, (1, *shape)), x, axis=0) for v, x in zip(starts, rows)]
-        rows = halved(combine, rows)
+        rows = rows_one_by_one(combine, rows) if ordered else halved(combine, rows)
         return tuple([s.reshape(x, shape=shape) for x in rows])
 
     out = dropping(nodes[0], axes, lambda: apply_like(run, *nodes, *firsts, weak=weak))
@@ -345,9 +348,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
         nodes = arguments("sort", *operand)
         at = axis_of(dimension, nodes[0].ndim)
         if any(n.shape != nodes[0].shape for n in nodes):
-            raise TypeError(
-                f"Arguments to sort must have equal shapes, got: {', '.join([str(n.shape) for n in nodes])}"
-            )
+            raise TypeError(f"Arguments to sort must have equal shapes, got: {' '.join([str(n.shape) for n in nodes])}")
         for n in nodes:
             check_ordered(n)
             check_unsplit(n, at, "Arguments to sort must be unsharded over the sorting dimension.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from ...graph.node import Node
+from ...ops.elementwise import where
 from ...ops.joining import span
 from ...ops.promotion import Shape
 from ...tree import unflatten
 from ..at_once import apply_like
 from ..spreading import keeping
 from .call import public, sizes_of, spread
+from .folds import ORDERED, Combine, is_groupable
 from .pieces import padded
-from .reductions import KNOWN, Combine, alike, called, combiner, identity, is_identity
+from .reductions import KNOWN, alike, called, combiner, identity, is_identity
 
 
 @public
@@ -91,8 +94,7 @@ def reduce_window_shape_tuple(
 def windowed(xs: list[Node], fills: list[Node], w: Window, combine: Combine) -> list[Node]:
     """Combined over windows, an axis at a time, the last one first: the order of elements is kept, so that a function
     which chooses the first of equals chooses as one that reads the window row by row."""
-    config = [(low, high, d - 1) for (low, high), d in zip(w.padding, w.base)]
-    xs = [padded(x, v, config) if any(c != (0, 0, 0) for c in config) else x for x, v in zip(xs, fills)]
+    xs = surrounded(xs, fills, w)
     for axis in reversed(range(len(w.sizes))):
         k, step, gap, n = w.sizes[axis], w.strides[axis], w.inner[axis], w.shape[axis]
         if (k, step) == (1, 1):
@@ -103,6 +105,27 @@ def windowed(xs: list[Node], fills: list[Node], w: Window, combine: Combine) -> 
         else:
             xs = [span(x, axis, 0, n, step) for x in doubled(xs, axis, k, gap, combine)]
     return xs
+
+
+def surrounded(xs: list[Node], fills: list[Node], w: Window) -> list[Node]:
+    """The operands with their padding, and with what lies between elements."""
+    config = [(low, high, d - 1) for (low, high), d in zip(w.padding, w.base)]
+    return [padded(x, v, config) if any(c != (0, 0, 0) for c in config) else x for x, v in zip(xs, fills)]
+
+
+def windowed_one_by_one(xs: list[Node], fills: list[Node], w: Window, combine: Combine) -> list[Node]:
+    """Each window's elements combined row by row, from the initial values on. Padding is left out."""
+    there = spread(Node.of_scalar(np.True_), xs[0].shape)
+    xs = surrounded([*xs, there], [*fills, Node.of_scalar(np.False_)], w)
+
+    def further(found: list[Node], place: Shape) -> list[Node]:
+        parts = xs
+        for axis, i in enumerate(place):
+            parts = [span(x, axis, i * w.inner[axis], w.shape[axis], w.strides[axis]) for x in parts]
+        *elements, inside = parts
+        return [where(inside, new, old) for new, old in zip(combine(found, elements), found)]
+
+    return functools.reduce(further, np.ndindex(*w.sizes), [spread(v, w.shape) for v in fills])
 
 
 def doubled(xs: list[Node], axis: int, k: int, gap: int, combine: Combine) -> list[Node]:
@@ -167,9 +190,12 @@ def reduce_window(
         "reduce_window", nodes[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
     )
     combine = KNOWN.get(name or "", combine)
+    ordered = math.prod(w.sizes) <= ORDERED and not is_groupable(combine, name, [n.dtype for n in nodes])
 
     def run(*xs: Node) -> tuple[Node, ...]:
         rows, starts = list(xs[: len(nodes)]), list(xs[len(nodes) :])
+        if ordered:
+            return tuple(windowed_one_by_one(rows, starts, w, combine))
         out = windowed(rows, starts, w, combine)
         if all(is_identity(f, name) for f in fills):
             return tuple(out)

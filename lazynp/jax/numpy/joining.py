@@ -95,7 +95,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any
     if len(set(shapes)) > 1:
         if len({len(x) for x in shapes}) > 1:
             raise ValueError(f"Cannot stack arrays with different numbers of dimensions: got {listed(shapes)}.")
-        raise ValueError(f"All input arrays must have the same shape. Got shapes {listed(shapes)}.")
+        raise ValueError(f"All input arrays must have the same shape. Got {listed(shapes)}.")
     at = axis_of(axis, len(shapes[0]) + 1)
     wide = (*shapes[0][:at], 1, *shapes[0][at:])
     return joined("stack", items, dtype, lambda *xs: stacked(xs, wide, at))

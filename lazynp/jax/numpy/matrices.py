@@ -17,7 +17,7 @@ from ...ops.elementwise import convert
 from ..array import Array, as_node, cast_node, check_arraylike, door, wrap_value
 from ..at import update
 from ..at_once import apply, apply_like
-from ..dtypes import int_dtype, requested
+from ..dtypes import canonical, int_dtype, requested
 from ..explicit_indexing import check_looked_up
 from ..spreading import keeping
 from .axes import axis_of, check_sizes, shape_of, static_int
@@ -152,8 +152,9 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0, *, size: int
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """The indices of the diagonal of an array with sides n."""
     count, rank = static_int(n), static_int(ndim)
-    if count < 0 or rank < 0:
-        raise ValueError(f"n and ndim arguments to diag_indices must be nonnegative, got {count} and {rank}")
+    for name, given in (("n", count), ("ndim", rank)):
+        if given < 0:
+            raise ValueError(f"{name} argument to diag_indices must be nonnegative, got {given}")
     return (arange(count, dtype=int_dtype()),) * rank
 
 
@@ -259,7 +260,7 @@ class Grid:
         if isinstance(key, slice):
             return span_of(key)
         rows = [span_of(k) for k in key]
-        common = np.result_type(*[r.dtype for r in rows])
+        common = canonical(np.result_type(*[r.dtype for r in rows]))
         found = meshgrid(*[r.astype(common) for r in rows], indexing="ij", sparse=self.sparse)
         return list(found) if self.sparse else concatenate([expand_dims(x, 0) for x in found], 0)
 

@@ -273,7 +273,7 @@ class ufunc:
         self._binary("outer", None)
         check_arraylike(f"{self.__name__}.outer", A, B)
         a, b = asarray(A), asarray(B)
-        return self._call(reshape(a, (*a.shape, *(1,) * b.ndim)), b)
+        return self._call(reshape(a, (*a.shape, *(1,) * b.ndim)), reshape(b, (*(1,) * a.ndim, *b.shape)))
 
 
 def scanned(x: Node, name: str, axis: int, dtype: Any) -> Node:

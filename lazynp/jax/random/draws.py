@@ -16,7 +16,7 @@ from ...ops import random as threefry
 from ...ops.elementwise import convert
 from ...ops.generators import words_to_sample
 from ...ops.indexing import take
-from ...ops.shape import expand_dims, move_axis, reshape, slice_
+from ...ops.shape import broadcast_to, expand_dims, move_axis, reshape, slice_
 from ...ops.sorting import argsort
 from .. import numpy as jnp
 from ..array import as_node, wrap
@@ -25,6 +25,7 @@ from ..lax.control import map as one_by_one
 from ..lax.control import while_loop
 from ..lax.elementwise import rem, rsqrt
 from .arguments import Shape
+from .binomials import binomial_samples
 from .implementations import FRY, impl_of, random_split, words_of
 
 DType = np.dtype[Any]
@@ -98,8 +99,21 @@ def random_poisson(key: Node, rate: Node, **params: Any) -> Node:
 
 
 def random_binomial(key: Node, count: Node, p: Node, **params: Any) -> Node:
-    only_threefry("binomial", key)
-    return threefry.random_binomial(key, count, p, **params)
+    if key.dtype == FRY:
+        return threefry.random_binomial(key, count, p, **params)
+    shape, partitionable = params["shape"], params["partitionable"]
+
+    def split(key: Any, n: int) -> list[Any]:
+        new = random_split(as_node(key), partitionable=partitionable, shape=(n,))
+        return [wrap(slice_(new, key=(i,))) for i in range(n)]
+
+    def uniform(key: Any) -> Any:
+        return wrap(
+            random_sample(as_node(key), sampler="uniform", dtype=p.dtype, partitionable=partitionable, shape=shape)
+        )
+
+    count, p = (broadcast_to(x, shape=shape) for x in (count, p))
+    return convert(as_node(binomial_samples(wrap(key), wrap(count), wrap(p), split, uniform)), params["dtype"])
 
 
 def random_gamma(key: Node, a: Node, *, log_space: bool, partitionable: bool) -> Node:
