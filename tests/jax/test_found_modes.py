@@ -48,6 +48,8 @@ jax.jit(lambda x: x.sharding)(jnp.arange(3))
 jax.jit(lambda x: x.copy_to_host_async())(jnp.arange(3))
 jnp.arange(3).__setitem__(0, 1)
 jax.debug.print('{x}', x=1, y=2)
+random.poisson(random.key(3), 3.0, (2,), 'float16')
+random.poisson(random.key(3), 3.0, (2,), 'complex64')
 """.strip()
 
 

@@ -172,9 +172,10 @@ def geometric_node(key: Node, p: Node, *, dtype: DType, shape: Shape) -> Node:
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """Poisson numbers of that mean.
 
-    Raises: ValueError for a `lam` that does not broadcast to `shape`.
+    Raises: ValueError for a `lam` that does not broadcast to `shape`, or a dtype that is not one of integers.
     """
     found = requested(int if dtype is None else dtype)
+    iinfo(found)
     size = shape_of(lam) if shape is None else canonical_shape(shape)
     broadcast_parameter(size, lam)
     rate = parameter(lam, np.dtype(np.float32))
