@@ -666,7 +666,7 @@ static PyObject *op_compare(PyObject *a, PyObject *b, int i)
             note_host_ufunc(before, (PyUFuncObject *)compare_ufunc[i], a, b, out);
         return out;
     }
-    if (x && (PyUnicode_CheckExact(b) || PyBytes_CheckExact(b))) { /* `names == "x"`: NumPy's, in one call */
+    if (x && (PyUnicode_CheckExact(b) || PyBytes_CheckExact(b) || is_listed(b, x))) { /* NumPy's, in one call */
         Py_INCREF(x);
         PyObject *out = PyObject_RichCompare(x, b, i);
         Py_DECREF(x);

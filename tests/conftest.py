@@ -17,6 +17,7 @@ from leftovers import Leftovers
 
 from lazynp.config import config
 from lazynp.numpy import line_warnings
+from lazynp.runtime import pace
 
 # Warnings are errors in these tests, for which every operation would be done at once. See the fixture `filters_count`.
 MAKE_ERRORS = line_warnings.make_errors
@@ -64,6 +65,13 @@ def _no_surprise(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     with config(compile_after=1e9):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _same_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is recorded does not depend on what other tests have asked for."""
+    monkeypatch.setattr(pace, "DEMANDS", 1 << 40)
+    pace.trials.demands = 0
 
 
 @pytest.fixture

@@ -30,13 +30,21 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "rolled back": lambda m, x, i: m.roll(x.reshape(500, 500), (-3, 2), axis=(1, 0)),
     "rolled rows": lambda m, x, i: m.roll(x.reshape(500, 500), 1, axis=0),
     "sort": lambda m, x, i: m.sort(x),
+    "where of a view": lambda m, x, i: m.where(x[::2] > 0.5, x[1::2], 0.0),
+    "in two": lambda m, x, i: m.abs(x - 0.5),
+    "in three": lambda m, x, i: (x > 0.2) & (x < 0.5),
+    "counted": lambda m, x, i: m.count_nonzero(x > 0.5) + m.zeros(1),
+    "sum of truth": lambda m, x, i: (x > 0.5).sum(keepdims=True),
+    "sums of truth": lambda m, x, i: (x > 0.5).reshape(500, 500).sum(axis=1),
+    "any": lambda m, x, i: (x > 3).any() | m.zeros(1, bool),
+    "largest": lambda m, x, i: m.abs(x).max() + m.zeros(1),
+    "spread": lambda m, x, i: x.std() + m.zeros(1),
     "division by zero": lambda m, x, i: x / m.zeros(SIZE),
 }
 
 
 @pytest.fixture(autouse=True)
-def settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(failures, "seen", False)  # a value that failed in another test has all looked at
+def settings() -> Iterator[None]:
     with lazynp.config(mode="auto", compile=False, small=20_000):
         recorder.flush()
         yield
@@ -64,6 +72,33 @@ def test_no_plan_is_made() -> None:
     numpy.asarray(y)
     assert (profile.plans, profile.kernels) == before[:2] and profile.operations > before[2]
     assert not recorder.nodes
+
+
+def test_little_that_ends_in_a_number_makes_no_plan() -> None:
+    x, _ = arrays(lazynp)
+    before = profile.plans, profile.kernels
+    assert (x > 3).any() == 0 and lazynp.count_nonzero(x > 0.5) > 0 and lazynp.abs(x - 0.5).max() <= 0.5
+    kept = x - 0.25
+    assert (kept * kept).sum() > 0
+    assert (profile.plans, profile.kernels) == before
+    assert kept._s_.node.buffer is not None
+    numpy.testing.assert_array_equal(kept, numpy.asarray(x) - 0.25)
+
+
+def test_what_was_left_out_is_there_when_it_is_asked_for() -> None:
+    x, _ = arrays(lazynp)
+    y = x.reshape(500, 500).T.copy()
+    z = y + 1.0
+    assert z[0, 0] == x[0] + 1.0
+    x[:] = 0.0
+    numpy.testing.assert_array_equal(y, arrays(numpy)[0].reshape(500, 500).T)
+
+
+def test_what_has_failed_before_is_no_reason_for_a_plan() -> None:
+    with pytest.raises(numpy.linalg.LinAlgError):
+        numpy.asarray(lazynp.linalg.inv(lazynp.zeros((500, 500))))
+    assert failures.seen
+    test_no_plan_is_made()
 
 
 def test_nothing_is_copied_for_ends_that_nobody_reads() -> None:

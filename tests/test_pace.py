@@ -56,6 +56,25 @@ def trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[Trials]:
     replay.switch(True)
 
 
+@needs_replay
+def test_what_is_asked_for_one_by_one_is_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "DEMANDS", 8)
+    monkeypatch.setattr(pace, "BRIEF", 0.5)
+    monkeypatch.setattr(pace.trials, "brief", 0.5)
+    x = lazynp.arange(300_000) * 0.5
+    x.sum()
+    limit = config.limit
+    end = time.perf_counter() + 20
+    while config.limit == limit and time.perf_counter() < end:
+        assert not (x > 1e6).any()
+    assert config.limit >= x.size
+    y = x + 1.0
+    assert y._s_.buf is not None and y[7] == x[7] + 1.0
+    assert until(lambda: config.limit == limit and not pace.trials.busy, 20)
+    z = (x + 1.0) * 2.0
+    assert z._s_.buf is None and z[7] == 9.0
+
+
 def goes_on(program: Any, n: int, until_then: Any) -> None:
     """The program over and over, with NumPy's values each time."""
     expected, end = program(numpy, n, 40), time.perf_counter() + 60

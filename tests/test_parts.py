@@ -41,6 +41,7 @@ def divided(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             super().__init__(work, threads, blocks)
 
     monkeypatch.setattr(parts, "Task", Counted)
+    monkeypatch.setattr(parts, "TAKEN", 0)
     return counts
 
 
@@ -157,6 +158,18 @@ GATHERED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "many rows": lambda x, i, j: x[i[0].repeat(4)],
     "narrow indices": lambda x, i, j: x[i.astype("i2"), j.astype("u1")],
 }
+
+
+@pytest.mark.parametrize("name", GATHERED)
+def test_elements_by_few_indices(name: str) -> None:
+    draw, call = numpy.random.default_rng(4), GATHERED[name]
+    x, i, j = lines(), draw.integers(-SIDE, SIDE, (SIDE, SIDE)), draw.integers(0, 256, (SIDE, SIDE))
+    found = numpy.asarray(call(lazynp.array(x) + 0.0, lazynp.array(i), lazynp.array(j)))
+    assert found.tobytes() == call(x + 0.0, i, j).tobytes()
+    for wrong in (SIDE, -SIDE - 1):
+        i[0, 0] = wrong
+        with pytest.raises(IndexError):
+            numpy.asarray(lazynp.array(x)[lazynp.array(i), lazynp.array(j)])
 
 
 @pytest.mark.parametrize("name", GATHERED)

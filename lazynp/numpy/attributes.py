@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy
 
+from ..config import config
 from ..graph.node import ABSTRACT
+from ..runtime.processes import processes
 from ..runtime.views import TRANSPOSE, derive
 from ..speed import attach as attach_slot
 from ..speed import attribute, native, tell
@@ -289,10 +291,16 @@ def array(self: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarr
     return self._pin_(shared=True)
 
 
+FEW_ITEMS = 8  # which may be taken apart without the whole being needed
+
+
 def iterate(self: Any) -> Iterator[Any]:
     shape = self.shape
     if not shape:
         raise TypeError("iteration over a 0-d array")
+    here = config.limit >= 0 and config.device == "cpu" and processes.run is None
+    if here and shape[0] > FEW_ITEMS and not is_traced(self):
+        self._host_()  # else each item would be recorded by itself
     return native.iterator(self) if native is not None else iter(Items(self))
 
 

@@ -21,47 +21,62 @@ from ..graph.op import LIBRARY, MAP, REDUCE, VIEW
 from ..ops.code import LIGHT
 from ..ops.joining import wrap_around
 from ..ops.shape import as_index
+from .loops import ERRORS, SILENT
 from .numpy_calls import call_of
+from .pool import pool
 from .profile import profile
 from .segment import labelled
 from .steps import own
+from .storage import held
 
-FEW = 4  # nodes: the operation, and the views that it reads
-MOST = 12_000_000  # bytes that a light operation reads and makes, or a reduction reads; more are worth a second core
+FEW = 8  # nodes: the operation, the views that it reads, and what little it is made of
+MOST = 12_000_000  # bytes that a reduction reads; more are worth a second core
+WIDE = 1 << 20  # elements that a light operation makes; more are worth a second core
+STEPS, MADE = 3, 1 << 23  # large operations in a row, and bytes that they make; of more a kernel is made
+LITTLE = 1 << 16  # bytes of a result that costs NumPy next to nothing
 KEPT = 1024
 calls: Bounded[Any, Callable[..., Any]] = Bounded(KEPT)
 
 
-def value_of(nodes: list[Node]) -> Any:
-    """The value of the last of the pending nodes, where the others are the views that it reads; None where that is not
-    so, or where a plan is worth its cost. Nothing is changed, whatever it raises."""
-    node = nodes[-1]
-    op = node.op
-    if op is None or node.trace or node.dtype is None or config.limit < 0 or config.deterministic:
+def values_of(nodes: list[Node], passing: Node | None) -> dict[Node, Any] | None:
+    """The values of the last of the pending nodes and of those others that somebody needs, which it is made of; None
+    where the others are no short way to it, or where a plan is worth its cost. Nothing is changed, whatever it raises.
+
+    Args:
+        nodes: all that is pending.
+        passing: one that need not be stored.
+    """
+    last = nodes[-1]
+    if config.limit < 0 or config.deterministic or any([n.trace or n.dtype is None for n in nodes]):
         return None
-    if op.name == "slice" and nodes[:-1] == list(node.inputs) and nodes[0].op is wrap_around:
-        return rolled(node)
-    if not is_light(node):
+    op: Any = last.op
+    if op is not None and op.name == "slice" and nodes[:-1] == list(last.inputs) and nodes[0].op is wrap_around:
+        return {last: labelled(rolled(last), last.dtype)}
+    single = all([n.op.kind == VIEW for n in nodes[:-1]])  # type: ignore[union-attr]
+    if not (is_light(last) if single else is_short(nodes)):
         return None
     made: dict[Node, Any] = {}
-    for view in nodes[:-1]:
-        source = view.inputs[0]
-        x = made.get(source, source.buffer)
-        if view.op.kind != VIEW or type(x) is not np.ndarray:  # type: ignore[union-attr]
+    for node in nodes:
+        args = [made.get(a, a.buffer if a.value is None else a.value) for a in node.inputs]
+        if not all([a.value is not None or type(x) is np.ndarray for a, x in zip(node.inputs, args)]):
             return None
-        made[view] = shown(view, x)
-    args = [made.get(a, a.buffer if a.value is None else a.value) for a in node.inputs]
-    if not all([a.value is not None or type(x) is np.ndarray for a, x in zip(node.inputs, args)]):
-        return None
-    with np.errstate(all="ignore"):
-        value = called(node, args)
-    if value.dtype != node.dtype or value.shape != node.shape:
-        return None
+        if node.op.kind == VIEW and node is not last:  # type: ignore[union-attr]
+            if held(node):
+                return None
+            made[node] = shown(node, args[0])
+            continue
+        made[node] = value = on_the_way(node, args) if node is not last else called(node, args)
+        if value.dtype != node.dtype or value.shape != node.shape:
+            return None
     profile.segments += 1
     profile.operations += len(nodes)
     if op.kind == LIBRARY:
         profile.library += 1
-    return labelled(value, node.dtype)
+    return {
+        n: labelled(x, n.dtype)
+        for n, x in made.items()
+        if n is last or n.op.kind != VIEW and n is not passing and held(n)  # type: ignore[union-attr]
+    }
 
 
 def rolled(node: Node) -> Any:
@@ -79,8 +94,24 @@ def rolled(node: Node) -> Any:
 
 
 def called(node: Node, args: list[Any]) -> Any:
-    """What NumPy makes of the operands. A profile times it, as it does `of_library`."""
-    return own(call_for(node)(*args), args)
+    """What NumPy makes of the operands, silently. A profile times it, as it does `of_library`."""
+    token = ERRORS.set(SILENT)
+    try:
+        return own(call_for(node)(*args), args)
+    finally:
+        ERRORS.reset(token)
+
+
+def on_the_way(node: Node, args: list[Any]) -> Any:
+    """The same in memory that has just been used."""
+    call = call_for(node)
+    if type(call) is not np.ufunc:
+        return called(node, args)
+    token = ERRORS.set(SILENT)
+    try:
+        return call(*args, out=pool.empty(node.shape, node.dtype))
+    finally:
+        ERRORS.reset(token)
 
 
 def spoken(node: Node, args: list[Any], call: Callable[..., Any]) -> Any:
@@ -104,9 +135,23 @@ def is_light(node: Node) -> bool:
     if op.kind == LIBRARY:
         return op.n_out == 1 and node.site is None and op.name != "callback"
     if op.kind == MAP:
-        light = op.code is not None and op.code.cost <= LIGHT
-        return light and size(node) + sum([size(a) for a in node.inputs]) <= MOST
+        return op.code is not None and op.code.cost <= LIGHT and math.prod(node.shape) <= WIDE
     return op.kind == REDUCE and size(node.inputs[0]) <= MOST
+
+
+def is_short(nodes: list[Node]) -> bool:
+    """Whether few light operations, each of which NumPy is soon through with, end in the last of the nodes."""
+    large = []
+    for node in nodes:
+        op: Any = node.op
+        if op.kind == MAP:
+            if size(node) > LITTLE:
+                large.append(node)
+                if op.code is None or op.code.cost > LIGHT:
+                    return False
+        elif op.kind != REDUCE and (op.kind != VIEW or node is nodes[-1]):
+            return False
+    return len(large) <= STEPS and sum(map(size, large)) <= MADE
 
 
 def size(node: Node) -> int:

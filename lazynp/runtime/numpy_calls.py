@@ -68,6 +68,9 @@ def call_of(n: Node) -> Call:
     if op.call is not None:
         return op.call(xp, **params)
     if op.kind == REDUCE and ufunc is not None:
+        (x,) = n.inputs
+        if ufunc is np.add and x.dtype == np.bool_ and n.dtype == np.intp and not n.shape and x.shape:
+            return np.count_nonzero
         return reduce_call(ufunc, **params)
     lower, dtype = op.lower, n.dtype
     if op.kind == MAP:

@@ -8,6 +8,10 @@ the limit is raised, until replay has seen the loop and asked for its program; t
 compiled; then both paces are compared. Where replay finds nothing the operations may still go faster at once, one by
 one, where a value is asked for after each few of them. The limit stays up for some seconds, and longer each time: then
 the loop is recorded for a moment, since another one may have begun.
+
+Where value after value is asked for as soon as a few light operations have been recorded, there is nothing to fuse, and
+recording takes as long as the operations. So the limit is raised for a moment after some of these: for longer where the
+next ones are such, too.
 """
 
 from __future__ import annotations
@@ -30,6 +34,8 @@ MISSES = 2  # of a plan, before it is left alone
 STEP, WATCH = 0.01, 0.2  # seconds: between two looks at a trial, and at a loop that is replayed
 TO_NOTE, TO_COMPILE, TO_MATCH, MEASURED = 0.5, 30.0, 0.4, 0.1  # seconds that each part of a trial may take
 REST, LONGEST = 2.0, 32.0  # seconds that a loop goes on before it is recorded for a moment: at first, and at last
+DEMANDS, MOST = 8, 1 << 20  # values asked for in a row with nothing to fuse, and elements, that are better done at once
+BRIEF, LONG = 0.05, 0.8  # seconds for which they are: at first, and at last
 BETTER, WORSE = 0.9, 1.2  # of the pace before: what wins, and what has won already goes on
 
 
@@ -62,14 +68,18 @@ class Pace:
 class Trials:
     """Attributes:
     busy: whether a trial is on, or a loop is watched. raised: the limit that was set, 0 for none.
+    demands: how many values in a row had nothing to fuse. brief: the seconds for which such operations are done at
+    once the next time. lowered: when that ended last, by time.perf_counter.
     """
 
     def __init__(self) -> None:
-        self.raised = 0
+        self.raised = self.demands = 0
         self.busy = False
+        self.brief, self.lowered = BRIEF, 0.0
 
     def ran(self, plan: Any, segment: Any) -> None:
         """A segment has run, or is about to."""
+        self.demands = 0
         now = time.perf_counter()
         elements = largest(segment)
         pace = plan.paces.get(elements.bit_length())
@@ -82,6 +92,18 @@ class Trials:
         else:
             pace.begin(now)
         pace.at = now
+
+    def ran_alone(self, elements: int) -> None:
+        """A value was asked for that took a few light operations on arrays of so many elements."""
+        self.demands = self.demands + 1 if elements <= MOST else 0
+        if self.demands < DEMANDS or self.busy or self.raised:
+            return
+        if config.mode == "auto" and config.compile and not config.deterministic and config.limit > 0:
+            self.demands, self.busy = 0, True
+            now = time.perf_counter()
+            self.brief = min(2 * self.brief, LONG) if now - self.lowered < BRIEF else BRIEF
+            if start(self.at_once, name="lazynp-pace") is None:
+                self.busy = False
 
     def consider(self, pace: Pace, segment: Any, elements: int, now: float) -> None:
         seconds = now - pace.began
@@ -127,6 +149,15 @@ class Trials:
             pace.begin(time.perf_counter())
             self.busy = False
 
+    def at_once(self) -> None:
+        """Have arrays of up to MOST elements be small for a moment."""
+        try:
+            self.lift(max(MOST, config.limit))
+            time.sleep(self.brief)
+        finally:
+            self.lower()
+            self.lowered, self.busy = time.perf_counter(), False
+
     def found(self) -> bool:
         """Whether replay has a program for what runs now."""
         matched, asked, _, ready = native.replay_pace()[:4]
@@ -146,9 +177,10 @@ class Trials:
             before = calls_begun()
             time.sleep(WATCH)
 
-    def lift(self) -> None:
+    def lift(self, limit: int = 0) -> None:
+        """Raise the limit: to that, or RANGE times."""
         if not self.raised and not config.deterministic:  # which may have been set since the trial began
-            self.raised = RANGE * config.limit
+            self.raised = limit or RANGE * config.limit
             config.lift(self.raised)
 
     def lower(self) -> None:

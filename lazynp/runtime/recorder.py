@@ -26,9 +26,10 @@ from ..graph.op import LIBRARY, MAP, SET, VIEW, current
 from ..ops.shape import key_shape
 from ..threads import at_fork
 from ..tracebacks import inner
-from . import alone, kernels
+from . import alone, kernels, replay
 from .device import allowed, devices
 from .faults import failures, of_a_step
+from .pace import trials
 from .postponed import POSTPONED, postponed
 from .processes import processes
 from .profile import profile
@@ -319,26 +320,30 @@ class Recorder:
                 raise NotConcreteError(f"{node} depends on a placeholder, which has no value")
 
     def is_alone(self, node: Node) -> bool:
-        """Whether nothing is pending but an operation whose value is asked for, and the views that it reads."""
+        """Whether little is pending, and the last of it is an operation whose value is asked for."""
         nodes = self.nodes
-        plain = processes.run is None and not devices.used and not failures.seen and not self.due and not self.period
+        plain = processes.run is None and not devices.used and not self.due and not self.period
         return plain and 0 < len(nodes) <= alone.FEW and nodes[-1] is node
 
     def compute_alone(self, node: Node) -> None:
-        """Compute the node that `is_alone`, at once where that is best."""
+        """Compute the node that `is_alone`, and what else is pending, at once where that is best."""
+        elements = max([math.prod(a.shape) for a in (node, *node.inputs)])
         try:
-            value = alone.value_of(self.nodes)
+            values = alone.values_of(self.nodes, self.passing)
         except Exception:  # which comes again, and is dealt with there
-            value = None
-        if value is None:
+            values = None
+        if values is None:
             self.run_all(node)
             return
         if self.before is not None:
             self.before(self.nodes)
-        node.buffer, node.inputs = value, ()
+        if replay.watching and node.op.kind != LIBRARY:  # type: ignore[union-attr]
+            trials.ran_alone(elements)
         self.few = 0
-        self.take(len(self.nodes))
+        self.take(len(self.nodes))  # first: what an exception leaves without its value still has its inputs
         self.search()
+        for made, value in values.items():
+            made.buffer, made.inputs = value, ()
 
     def compute_aloud(self, node: Node, call: Callable[..., Any]) -> None:
         """Compute a node that has just been recorded, by itself and at once, as `call(function, *operands)` does, which

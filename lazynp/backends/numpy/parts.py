@@ -23,6 +23,7 @@ from .crew import Task
 FEWEST = 1 << 16  # elements below which another thread is not worth waking
 PARTS = 8  # for each thread, so that one which comes late does less
 MANY = 64  # lines along an axis: enough to be divided
+TAKEN = 1 << 19  # elements to be found below which it is not, either
 LARGEST = 1 << 14  # elements of a matrix: of larger ones BLAS and LAPACK use all cores themselves
 
 
@@ -146,21 +147,29 @@ def taken(table: np.ndarray, indices: Sequence[np.ndarray], at: int) -> np.ndarr
     def places(part: tuple[slice, ...]) -> np.ndarray:
         found: Any = None
         for k, n in zip(spread, lengths):
-            k = k[part]
-            low, high = k.min(), k.max()
-            if low < -n or high >= n:
-                raise IndexError
-            k = k.astype(np.intp, copy=False)
-            k = np.where(k < 0, k + n, k) if low < 0 else k
+            k = inside(k[part], n)
             found = k if found is None else found * n + k
         return found
 
-    if at == 0:
+    if out.size < TAKEN:
+        lines.take(places(()), at, out, "wrap")
+    elif at == 0:
         in_parts(lambda part: lines.take(places(part), 0, out[part], "wrap"), common[0], 0)
     else:
         whole = places(())
         in_parts(lambda part: lines[part].take(whole, at, out[part], "wrap"), table.shape[0], 0)
     return out
+
+
+def inside(k: np.ndarray, n: int) -> np.ndarray:
+    """Places along an axis of length n, counted from its beginning. Raises IndexError."""
+    unsigned = k.view(f"u{k.itemsize}") if k.dtype.kind == "i" else k  # as which what is negative is large
+    if unsigned.max() >= n:
+        if k.min() < -n or k.max() >= n:
+            raise IndexError
+        k = k.astype(np.intp, copy=False)
+        return np.where(k < 0, k + n, k)
+    return k.astype(np.intp, copy=False)
 
 
 def wrapped(x: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
