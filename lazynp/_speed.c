@@ -2352,12 +2352,13 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_finalize = PyUnicode_InternFromString("__array_finalize__");
     name_name = PyUnicode_InternFromString("__name__");
     name_host = PyUnicode_InternFromString("_host_");
+    name_buffer = PyUnicode_InternFromString("buffer");
     name_wrap = PyUnicode_InternFromString("__array_wrap__");
     name_fields = PyUnicode_InternFromString("_fields");
     name_array_function = PyUnicode_InternFromString("__array_function__");
     name_priority = PyUnicode_InternFromString("__array_priority__");
     name_ufunc = PyUnicode_InternFromString("__array_ufunc__");
-    if (!name_pin || !name_lent || !name_dunder_call || !name_drawn || !name_twin || !name_shared || !name_type || !name_finalize || !name_name || !name_host
+    if (!name_pin || !name_lent || !name_dunder_call || !name_drawn || !name_twin || !name_shared || !name_type || !name_finalize || !name_name || !name_host || !name_buffer
         || !name_wrap || !name_priority || !name_ufunc || !name_fields || !name_array_function)
         return NULL;
     for (int i = 0; i < LEFT; i++)

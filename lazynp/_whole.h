@@ -71,7 +71,7 @@ static PyTypeObject UfuncBase, FunctionBase;
 static PyObject *returned_of, *done_once, *pinned, *no_value_type, *kind_part;
 /* Names of arguments that the Python function knows what to do with. */
 enum { LEFT = 4, LEFT_COPY = 3 };
-static PyObject *subclass_mark, *finalize_nothing, *name_type, *name_finalize, *name_name, *name_host,
+static PyObject *subclass_mark, *finalize_nothing, *name_type, *name_finalize, *name_name, *name_host, *name_buffer,
     *name_wrap, *name_priority, *name_ufunc, *name_fields, *name_array_function, *details_type;
 static PyObject *left_names[LEFT], *name_dunder_call, *name_drawn, *name_twin, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
@@ -199,6 +199,18 @@ static PyObject *given_items(PyObject *o, Gift *gift, int depth)
     return out ? out : Py_NewRef(o);
 }
 
+/* Whether a storage's node has the value, which the storage has not taken from it yet. */
+static int is_computed(Storage *s)
+{
+    if (!s->node || s->node == Py_None || (s->details && s->details != Py_None))
+        return 0;
+    PyObject *buffer = PyObject_GetAttr(s->node, name_buffer);
+    int computed = buffer && PyArray_CheckExact(buffer);
+    Py_XDECREF(buffer);
+    PyErr_Clear();
+    return computed;
+}
+
 /* Whether an array is at hand after its handle, which nobody has asked since its storage has its value, was brought up to
  * date. Functions that read no elements would find it as it is for ever. With an error set where a signal's handler raised
  * one meanwhile, which nobody would come upon again. */
@@ -206,7 +218,8 @@ static int is_brought_up(PyObject *o)
 {
     Handle *a = (Handle *)o;
     Storage *s = (Storage *)a->s;
-    if (!s || a->pending || a->b == s->buf || a->v == host_view || !s->buf || !PyArray_CheckExact(s->buf))
+    int there = s && s->buf && s->buf != Py_None;
+    if (!s || a->pending || a->v == host_view || (there ? a->b == s->buf || !PyArray_CheckExact(s->buf) : !is_computed(s)))
         return 0;
     PyObject *done = PyObject_CallMethodNoArgs(o, name_host);
     if (!done)
@@ -1495,7 +1508,7 @@ static PyObject *get_attribute(PyObject *self, PyObject *of, PyObject *type)
         if (!value || !PyArray_Check(value))
             return value;
         Gift gift;
-        begin_gift(&gift, 0);
+        begin_gift(&gift, LOOKS);
         PyObject *out = NULL;
         if ((h = given_value(of, &gift, 0)))
             out = home_of(Py_NewRef(value), &gift);

@@ -177,3 +177,43 @@ def test_comparisons_with_lists_are_numpys(name: str, other: Any) -> None:
             assert numpy.asarray(got).tolist() == want.tolist()
     with pytest.raises(ValueError, match="broadcast"):
         compare(lazynp.ones(3), [1, 2])
+
+
+def test_many_small_pieces_of_a_pending_array_are_taken_of_its_value() -> None:
+    x = lazynp.arange(50_000.0) + 1.0
+    few = [x[i : i + 100] for i in range(0, 1_000, 100)]
+    assert x._s_.buf is None and few[3]._s_ is x._s_
+    halves = [x[i:] for i in range(100)]
+    assert x._s_.buf is None and len(halves) == 100
+    pieces = [x[i : i + 100] for i in range(0, 50_000, 100)]
+    assert x._s_.buf is not None
+    pieces[7][:] = 0.0
+    assert x[705] == 0.0 and halves[1][704] == 0.0 and few[9][1] == 902.0
+
+
+def test_what_has_been_computed_is_at_hand_to_calls() -> None:
+    x = lazynp.arange(50_000.0) + 1.0
+    y = x * 2.0
+    assert y[3] == 8.0 and x._s_.buf is None
+    numpy.asarray(x + y)
+    lazynp.hstack([lazynp.ones(2), lazynp.ones(2)])  # the first call finds out how calls are made
+    assert lazynp.hstack([x, y])._s_.buf is not None
+
+
+def test_joins_of_large_arrays_at_hand_are_numpys_call() -> None:
+    _, x, _ = arrays(lazynp)
+    for join in (lazynp.concatenate, lazynp.stack, lazynp.vstack):
+        join([lazynp.ones(2), lazynp.ones(2)])
+    for joined in (lazynp.concatenate([x, x]), lazynp.stack([x, x]), lazynp.vstack((x, x))):
+        assert joined._s_.buf is not None and joined.size == 2 * x.size
+
+
+def test_parts_of_large_complex_arrays_are_views() -> None:
+    z = lazynp.array(numpy.arange(50_000) + 1j)
+    re, im = z.real, z.imag
+    re[5], z[6] = 99.0, 7j
+    assert z[5] == 99 + 1j and re[6] == 0.0 and im[6] == 7.0
+    z *= 2
+    assert re[5] == 198.0
+    z.real = 3.0
+    assert re[9] == 3.0

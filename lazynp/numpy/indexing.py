@@ -7,6 +7,7 @@ as a select. Other advanced indices are gathers and scatters.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -101,8 +102,7 @@ def pending_getitem(self: ndarray, key: Any) -> Any:
             return found
     if self._v_ is HOST_VIEW:
         return host_part(self, key)
-    if type(self) is ndarray and self._s_.buf is not None and self._b_ is not self._s_.buf:
-        self._host_()
+    if type(self) is ndarray and known(self):
         return self[key]
     if not is_plain(key):
         if not has_array(key):
@@ -121,7 +121,33 @@ def pending_getitem(self: ndarray, key: Any) -> Any:
         return of_scalar(node if view is None else view.read(node))
     out = self._derived_(INDEX, normal)
     out._base_ = root(self)
+    if pieces.are_many(self, out):
+        self._host_()
     return out
+
+
+class Pieces:
+    """The small pieces that are taken of one pending array: it is computed when there have been many, since each takes
+    ten times as long as one of an array that is there.
+
+    Attributes: of: the number of its node. count: how many there were in a row.
+    """
+
+    MANY = 32
+
+    def __init__(self) -> None:
+        self.of = self.count = 0
+
+    def are_many(self, x: ndarray, piece: ndarray) -> bool:
+        """Whether enough pieces have been taken, with this one."""
+        node = x._s_.node
+        if node is None or node.trace or config.limit < 0 or piece.size * self.MANY > math.prod(node.shape):
+            return False
+        self.of, self.count = id(node), self.count + 1 if self.of == id(node) else 1
+        return self.count >= self.MANY and config.device == "cpu" and processes.run is None
+
+
+pieces = Pieces()
 
 
 def host_part(self: ndarray, key: Any) -> Any:

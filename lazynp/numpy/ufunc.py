@@ -423,8 +423,9 @@ ufunc.__module__ = "lazynp"
 
 tell(returned=returned, ufunc=ufunc, loops=LOOPS)
 in_messages(ufunc, "numpy.ufunc")
+_flags = {"outer": speed.GROWS, "reduce": speed.REDUCES}
 for _name, _most in {"reduce": 3, "accumulate": 3, "reduceat": 4, "outer": 2}.items():
-    setattr(ufunc, _name, speed.method(_name, vars(ufunc)[_name], _most, speed.GROWS if _name == "outer" else 0))
+    setattr(ufunc, _name, speed.method(_name, vars(ufunc)[_name], _most, _flags.get(_name, 0)))
 ufunc.at = speed.method("at", ufunc.at, flags=speed.WRITES | speed.TOUCHES)  # type: ignore[method-assign]
 
 
