@@ -16,8 +16,8 @@ setup(
             ["lazynp/_speed.c"],
             depends=[
                 *[f"lazynp/_{name}.h" for name in ("composed", "direct", "known", "leaving", "loops", "makers")],
-                *[f"lazynp/_{name}.h" for name in ("memory", "objects", "places", "scalars", "short")],
-                *[f"lazynp/_{name}.h" for name in ("strangers", "whole")],
+                *[f"lazynp/_{name}.h" for name in ("memory", "objects", "places", "scalars", "scans", "short")],
+                *[f"lazynp/_{name}.h" for name in ("clones", "strangers", "whole")],
                 *[f"lazynp/_replay{part}.h" for part in ("", "_match", "_notes", "_plan")],
             ],
             include_dirs=[numpy.get_include()],

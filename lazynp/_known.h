@@ -6,20 +6,20 @@ enum { ZEROS, EMPTY, ONES, FULL, LIKE, MAKERS = 2 * LIKE };                     
 enum { CONCATENATE, HSTACK, APPEND, STACK, VSTACK, COLUMN_STACK, JOINS };           /* functions that join arrays */
 enum { SUM, PROD, MAX, MIN, ANY, ALL, MEAN, REDUCTIONS };
 enum {
-    F_AMAX = 1, F_AMIN, F_ARRAY, F_ASARRAY, F_CLIP, F_COPY, F_DIFF, F_DOT, F_EINSUM, F_INNER, F_NORM, F_ROLL, F_STD, F_VAR, F_VDOT,
+    F_AMAX = 1, F_AMIN, F_ARRAY, F_ASARRAY, F_CLIP, F_COPY, F_CUMPROD, F_CUMSUM, F_DIFF, F_DOT, F_EINSUM, F_INNER, F_NORM, F_ROLL, F_STD, F_VAR, F_VDOT,
     F_WHERE, F_MAKER, F_JOIN = F_MAKER + MAKERS, F_REDUCTION = F_JOIN + JOINS, M_REDUCTION = F_REDUCTION + REDUCTIONS,
-    M_ASTYPE = M_REDUCTION + REDUCTIONS, M_CLIP, M_CONJUGATE, M_COPY, M_DLPACK, M_DOT, M_GETFIELD, M_RAVEL, M_RESHAPE, M_SQUEEZE,
+    M_ASTYPE = M_REDUCTION + REDUCTIONS, M_CLIP, M_CONJUGATE, M_COPY, M_CUMPROD, M_CUMSUM, M_DLPACK, M_DOT, M_GETFIELD, M_RAVEL, M_RESHAPE, M_SQUEEZE,
     M_STD, M_SWAPAXES, M_TRANSPOSE, M_VAR, M_VIEW, KNOWN
 };
 static const char *const known_names[KNOWN] = {
     [F_AMAX] = "amax", [F_AMIN] = "amin", [F_ARRAY] = "array", [F_ASARRAY] = "asarray", [F_CLIP] = "clip", [F_COPY] = "copy",
-    [F_DIFF] = "diff", [F_DOT] = "dot", [F_EINSUM] = "einsum", [F_INNER] = "inner", [F_NORM] = "norm", [F_ROLL] = "roll", [F_STD] = "std",
+    [F_CUMPROD] = "cumprod", [F_CUMSUM] = "cumsum", [F_DIFF] = "diff", [F_DOT] = "dot", [F_EINSUM] = "einsum", [F_INNER] = "inner", [F_NORM] = "norm", [F_ROLL] = "roll", [F_STD] = "std",
     [F_VAR] = "var", [F_VDOT] = "vdot", [F_WHERE] = "where",
     [F_MAKER] = "zeros", "empty", "ones", "full", "zeros_like", "empty_like", "ones_like", "full_like",
     [F_JOIN] = "concatenate", "hstack", "append", "stack", "vstack", "column_stack",
     [F_REDUCTION] = "sum", "prod", "max", "min", "any", "all", "mean",
     [M_REDUCTION] = "sum", "prod", "max", "min", "any", "all", "mean",
-    [M_ASTYPE] = "astype", [M_CLIP] = "clip", [M_CONJUGATE] = "conjugate", [M_COPY] = "copy", [M_DLPACK] = "__dlpack__",
+    [M_ASTYPE] = "astype", [M_CLIP] = "clip", [M_CONJUGATE] = "conjugate", [M_COPY] = "copy", [M_CUMPROD] = "cumprod", [M_CUMSUM] = "cumsum", [M_DLPACK] = "__dlpack__",
     [M_DOT] = "dot", [M_GETFIELD] = "getfield", [M_RAVEL] = "ravel", [M_RESHAPE] = "reshape", [M_SQUEEZE] = "squeeze",
     [M_STD] = "std", [M_SWAPAXES] = "swapaxes", [M_TRANSPOSE] = "transpose", [M_VAR] = "var", [M_VIEW] = "view"};
 static PyObject *known[KNOWN];

@@ -79,7 +79,7 @@ static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "
 static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc, *sqrt_ufunc, *whole_product;
-static PyObject *name_ddof, *name_at, *name_outer;
+static PyObject *name_ddof, *name_at, *name_outer, *name_accumulate;
 static PyObject *spreads; /* True where the rows of large arrays are spread over processes */
 static int var_squares; /* whether NumPy's variance calls `square`, which is what overflows then; older ones multiply */
 /* The ufuncs that NumPy's reductions reduce by. */
@@ -2218,6 +2218,8 @@ static PyMethodDef functions[] = {
      "method(host, a, args, kwargs): NumPy's method on a small array at hand, else NotImplemented."},
     {"reduce", (PyCFunction)(void (*)(void))reduce, METH_FASTCALL,
      "reduce(host, a, kwargs): NumPy's method on a small array at hand by its inner loop, else NotImplemented."},
+    {"scan_array", (PyCFunction)(void (*)(void))scan_array, METH_FASTCALL,
+     "scan_array(ufunc, x, axis): ufunc.accumulate of a NumPy array, with its bits; NotImplemented where NumPy has to do it."},
     {"reduce_array", (PyCFunction)(void (*)(void))reduce_array, METH_FASTCALL,
      "reduce_array(ufunc, x, axes, keepdims): ufunc.reduce of a NumPy array, with its bits; NotImplemented where NumPy has to do it."},
     {"whole_call", (PyCFunction)(void (*)(void))whole_call, METH_FASTCALL,
@@ -2271,6 +2273,7 @@ static int take_ufuncs(void)
                  || take_known(numpy) < 0 || !(name_ddof = PyUnicode_InternFromString("ddof"))
                  || !(name_at = PyUnicode_InternFromString("at"))
                  || !(name_outer = PyUnicode_InternFromString("outer"))
+                 || !(name_accumulate = PyUnicode_InternFromString("accumulate"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);
     PyObject *methods = failed ? NULL : PyImport_ImportModule("numpy._core._methods");

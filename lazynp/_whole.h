@@ -729,6 +729,7 @@ static int assign_whole(PyObject *self, PyObject *key, PyObject *value)
 }
 
 #include "_composed.h"
+#include "_scans.h"
 
 /* The array that the Python function which runs was given as its first argument, if nobody but its caller's stack has it:
  * a temporary, which dies with the call. Borrowed. */
@@ -889,6 +890,10 @@ static PyObject *call_known(Function *f, PyObject *const *args, Py_ssize_t n, Py
         break;
     case F_ROLL:
         done = rolled(args, n, names, flags);
+        break;
+    case F_CUMSUM:
+    case F_CUMPROD:
+        done = scanned(k == F_CUMSUM ? SUM : PROD, args, n, names, 0);
         break;
     case F_DIFF:
         done = differences(args, n, names, flags);
@@ -1090,6 +1095,11 @@ static PyObject *ufunc_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
     }
     if (n == 3 && !names && is_word(m->host, name_outer)) {
         PyObject *done = outer_of(args[0], (PyUFuncObject *)f, args[1], args[2]);
+        if (done || PyErr_Occurred())
+            return done;
+    }
+    if (is_word(m->host, name_accumulate)) {
+        PyObject *done = scanned(scan_known(f), args + 1, n - 1, names, 1);
         if (done || PyErr_Occurred())
             return done;
     }
@@ -1319,6 +1329,10 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
         break;
     case M_ASTYPE:
         done = plain == 2 ? cast_to(args[0], args[1]) : NULL;
+        break;
+    case M_CUMSUM:
+    case M_CUMPROD:
+        done = scanned(k == M_CUMSUM ? SUM : PROD, args, n, names, 0);
         break;
     case M_STD:
     case M_VAR:

@@ -242,4 +242,5 @@ at_places: Any = repeating_at if native is None else native.at_places
 at_once: Any = not_simple if native is None else native.method
 reduced: Any = not_simple if native is None else native.reduce
 reduce_array: Any = not_simple if native is None else native.reduce_array
+scan_array: Any = not_simple if native is None else native.scan_array
 whole_call: Any = not_simple if native is None else native.whole_call

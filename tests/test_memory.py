@@ -136,7 +136,7 @@ def test_a_bound_of_the_pool() -> None:
 def test_a_size_that_is_used_stays() -> None:
     """Only the sizes that nobody asks for go back by themselves."""
     lazynp.free_memory()
-    sizes = SMALLEST + 64, SMALLEST + 128
+    sizes = 2 * SMALLEST, 3 * SMALLEST
     for n in sizes:
         pool.empty((n,), numpy.dtype("u1"))
     deadline = time.monotonic() + 60
@@ -144,6 +144,18 @@ def test_a_size_that_is_used_stays() -> None:
         pool.empty((sizes[1],), numpy.dtype("u1"))
         time.sleep(0.01)
     assert not pool.spare.get(sizes[0]) and len(pool.spare[sizes[1]]) == 1
+
+
+def test_arrays_that_shrink_find_memory() -> None:
+    """Each round of a loop over `x[k:]` has arrays a little smaller than the one before."""
+    lazynp.free_memory()
+    sizes = range(30 * SMALLEST, 29 * SMALLEST, -64)
+    made = pool.made
+    for n in sizes:
+        array = pool.empty((n,), numpy.dtype("u1"))
+        assert array.nbytes == n
+        del array
+    assert pool.made - made <= 3
 
 
 def test_memory_that_comes_back_under_the_pools_lock() -> None:

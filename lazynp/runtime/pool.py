@@ -29,6 +29,7 @@ SMALLEST = 1 << 16  # bytes: below, malloc is as good
 LINE, COLOUR, COLOURS = 64, 17 * 64, 4
 IDLE = 0.5  # seconds without a change of the pool after which its memory goes back
 SIZES_KEPT = 64  # sizes of which there may be spare blocks
+FINE = 4  # bits of a size that tell it from others: a loop whose arrays grow or shrink finds memory that it had before
 BYTE = np.dtype(np.uint8)
 new_array = np.ndarray.__new__
 
@@ -56,7 +57,7 @@ class Use(weakref.ref[Block]):
 
 
 class Pool:
-    """Memory by its size in bytes.
+    """Memory by its size in bytes, of which there are sixteen between a power of two and the next.
 
     Attributes:
         spare: size -> memory that nobody has. bytes: how much of it there is.
@@ -88,18 +89,20 @@ class Pool:
             n *= d
         if n < SMALLEST or dtype.hasobject:  # objects are counted: their memory is never just memory
             return np.empty(shape, dtype)
+        unit = 1 << (n.bit_length() - 1 - FINE)
+        size = -(-n // unit) * unit
         with self.lock:
-            self.used.add(n)
+            self.used.add(size)
             if self.returned.qsize():
                 self.sort_in()
-            spare = self.spare.get(n)
+            spare = self.spare.get(size)
             memory = spare.pop() if spare else None
             if memory is not None:
-                self.bytes -= n
+                self.bytes -= size
             if self.keeper is None:
                 self.keeper = Keeper.started(self)
         if memory is None:
-            memory = self.fresh(n)
+            memory = self.fresh(size)
         block = new_array(Block, (n,), BYTE, memory)
         use = Use(block, self.returned.put)
         use.memory = memory

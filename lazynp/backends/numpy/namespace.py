@@ -12,7 +12,7 @@ import numpy as np
 from numpy._core import multiarray
 
 from ...ops.promotion import complex_dtype
-from ...speed import at_places, get_places, set_places
+from ...speed import at_places, get_places, scan_array, set_places
 from .parts import FEWEST, along, counted, each, reduced, stacked, taken, wrapped
 from .products import matmul
 from .searches import searchsorted, tally
@@ -61,7 +61,10 @@ def reduce(name: str, x: Array, axes: tuple[int, ...], keepdims: bool, dtype: An
 
 
 def accumulate(name: str, x: Array, axis: int, dtype: Any) -> Array:
-    return getattr(np, name).accumulate(x, axis=axis, dtype=dtype)
+    """`ufunc.accumulate` along an axis."""
+    ufunc = getattr(np, name)
+    made = scan_array(ufunc, x, axis) if dtype is None else NotImplemented
+    return ufunc.accumulate(x, axis=axis, dtype=dtype) if made is NotImplemented else made
 
 
 def place(
