@@ -97,3 +97,14 @@ def test_zeros_of_values() -> None:
         a, b = root.custom_derivatives.zero_from_primal((root.numpy.ones(2), 3))
         assert isinstance(a, root.Array) and a.shape == (2,)
         assert b.dtype == root.dtypes.float0
+
+
+@pytest.mark.parametrize("name", ["gamma", "loggamma", "wofz"])
+def test_widths_where_there_are_wider_ones(name: str) -> None:
+    """With 64 bits on, numbers of 32 give numbers of 32."""
+    dtypes = []
+    for root in (jax, lazynp.jax):
+        with root.enable_x64(True):
+            out = getattr(root.scipy.special, name)(root.numpy.array([1 + 1j, 0.3], "complex64"))
+            dtypes.append(str(out.dtype))
+    assert dtypes == ["complex64", "complex64"]

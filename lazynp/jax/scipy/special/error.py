@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def wofz_upper(z: Any) -> Any:
     length = 4.756828460010884
     iz = 1j * z
     below = length - iz
-    return 2 * polynomial(WOFZ, (length + iz) / below) / (below * below) + (1 / np.sqrt(np.pi)) / below
+    return 2 * polynomial(WOFZ, (length + iz) / below) / (below * below) + (1 / math.sqrt(math.pi)) / below
 
 
 @custom_jvp

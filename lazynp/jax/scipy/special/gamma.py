@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -48,9 +49,9 @@ def complex_loggamma(z: Any) -> Any:
     for k, c in enumerate(LANCZOS[1:], 1):
         series = series + c / (zz + k)
     t = zz + (LANCZOS_G + 0.5)
-    out = 0.5 * np.log(2.0 * np.pi) + (zz + 0.5) * jnp.log(t) - t + jnp.log(series)
+    out = 0.5 * math.log(2.0 * math.pi) + (zz + 0.5) * jnp.log(t) - t + jnp.log(series)
     safe = jnp.where(left, z, jnp.full_like(z, 0.5))
-    return jnp.where(left, np.log(np.pi) - jnp.log(jnp.sin(np.pi * safe)) - out, out)
+    return jnp.where(left, math.log(math.pi) - jnp.log(jnp.sin(np.pi * safe)) - out, out)
 
 
 def loggamma(x: Any) -> Any:

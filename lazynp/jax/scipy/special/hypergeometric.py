@@ -150,15 +150,15 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
 def legendre(degrees: int, x: Any) -> list[list[Any]]:
     """The associated Legendre functions [m][l - m] of x, normalized for spherical harmonics (Condon-Shortley phase)."""
     sine = jnp.sqrt(1.0 - x * x)
-    diagonal = jnp.full_like(x, 0.5 / np.sqrt(np.pi))
+    diagonal = jnp.full_like(x, 0.5 / math.sqrt(np.pi))
     table = []
     for m in range(degrees + 1):
         if m:
-            diagonal = diagonal * sine * -np.sqrt(1.0 + 0.5 / m)
-        row = [diagonal, np.sqrt(2.0 * m + 3.0) * x * diagonal]
+            diagonal = diagonal * sine * -math.sqrt(1.0 + 0.5 / m)
+        row = [diagonal, math.sqrt(2.0 * m + 3.0) * x * diagonal]
         for l in range(m + 2, degrees + 1):
-            a = np.sqrt((4.0 * l * l - 1.0) / (l * l - m * m))
-            b = np.sqrt((2.0 * l + 1.0) * ((l - 1.0) ** 2 - m * m) / ((2.0 * l - 3.0) * (l * l - m * m)))
+            a = math.sqrt((4.0 * l * l - 1.0) / (l * l - m * m))
+            b = math.sqrt((2.0 * l + 1.0) * ((l - 1.0) ** 2 - m * m) / ((2.0 * l - 3.0) * (l * l - m * m)))
             row.append(a * x * row[-1] - b * row[-2])
         table.append(row[: degrees + 1 - m])
     return table
@@ -212,7 +212,7 @@ def lpmn_values(m: int, n: int, z: Any, is_normalized: bool) -> Any:
     rows = []
     for order, row in enumerate(legendre(operator.index(n), z)):
         scales = [
-            1.0 if is_normalized else np.sqrt(4 * np.pi / (2 * l + 1) * math.perm(l + order, 2 * order))
+            1.0 if is_normalized else math.sqrt(4 * np.pi / (2 * l + 1) * math.perm(l + order, 2 * order))
             for l in range(order, n + 1)
         ]
         rows.append(jnp.stack([jnp.zeros_like(z)] * order + [value * s for value, s in zip(row, scales)]))
