@@ -218,7 +218,9 @@ def fori_loop(
     bounds = [door.wrap(n if n.dtype == dtype else convert(n, dtype)) for n in (low, high)]
     return while_loop(
         lambda c: door.wrap(less(door.as_node(c[0]), door.as_node(c[1]))),
-        stands_for(body_fun)(lambda carry: (after(carry[0], door), carry[1], body_fun(carry[0], carry[2]))),
+        stands_for(body_fun)(
+            lambda loop_carry: (after(loop_carry[0], door), loop_carry[1], body_fun(loop_carry[0], loop_carry[2]))
+        ),
         (*bounds, init_val),
         door=door,
     )[2]

@@ -38,6 +38,7 @@ from .as_number import AsNumber
 from .aval import shaped
 from .capsules import CPU, check_request, packed
 from .dependence import asked, differentiated, innermost
+from .device_views import views
 from .dtypes import (
     KIND_OF,
     SCALARS,
@@ -286,7 +287,7 @@ class Array(AsNumber, OnDevices, Losable, LenderBase, Base):
     def __repr__(self) -> str:
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
-            return type_name(node)
+            return (views.active[-1].text(node) if views.active else None) or type_name(node)
         if self._absent():
             return f"Array(shape={self.shape}, dtype={self.dtype.name})"
         name = f"dtype={self.dtype.name}{', weak_type=True' if self.weak_type else ''}"
@@ -307,7 +308,7 @@ class Array(AsNumber, OnDevices, Losable, LenderBase, Base):
     def __str__(self) -> str:
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
-            return type_name(node)
+            return (views.active[-1].text(node) if views.active else None) or type_name(node)
         return repr(self) if self._absent() else str(self._value())
 
     # --- values out ---------------------------------------------------------------------------------------------------
@@ -349,12 +350,14 @@ class Array(AsNumber, OnDevices, Losable, LenderBase, Base):
         return self
 
     def copy_to_host_async(self) -> None:
-        """Nothing: values are on the host. Raises AttributeError for a traced array."""
+        """Nothing: values are on the host. Raises AttributeError for a traced array, RuntimeError for a deleted one."""
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
             raise AttributeError(
                 f"The 'copy_to_host_async' method is not available on traced array with shape {node.aval}."
             )
+        if self.is_deleted():
+            raise self._no_value()
 
     def is_ready(self) -> bool:
         """Whether the value is there."""
@@ -368,9 +371,9 @@ class Array(AsNumber, OnDevices, Losable, LenderBase, Base):
         return math.prod(lies.shard_shape(self.shape)) * self.itemsize * lies.num_devices
 
     def unsafe_buffer_pointer(self) -> int:
-        """Address of the value. Raises RuntimeError where it lies in several processes."""
+        """Address of the value. Raises JaxRuntimeError where it lies on several devices."""
         if self._on_several():
-            raise RuntimeError("INVALID_ARGUMENT: UnsafeBufferPointer() is supported only for unsharded arrays.")
+            raise JaxRuntimeError("INVALID_ARGUMENT: UnsafeBufferPointer() is supported only for unsharded arrays.")
         self._lent()
         return int(self._value().ctypes.data)
 
@@ -383,10 +386,7 @@ class Array(AsNumber, OnDevices, Losable, LenderBase, Base):
         if node is None or node.trace != ABSTRACT:
             raise AttributeError(f"'Array' object has no attribute {name!r}")
         if name == "sharding":
-            raise AttributeError(
-                f"The 'sharding' attribute is not available on traced array with shape {node.aval}. "
-                "To query sharding information on tracers, use `jax.typeof(x)`."
-            )
+            raise self._no_sharding()
         raise AttributeError(f"a traced Array has no attribute {name}")
 
 

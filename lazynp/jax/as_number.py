@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import bool_error, concretization_error, integer_error
 from ..graph.node import ABSTRACT
 from .dependence import differentiated
+from .device_views import value_here
 from .dtypes import KIND_OF
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class AsNumber(Base):
             )
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
+            if (value := value_here(node)) is not None:
+                return bool(value)
             raise bool_error(node)
         return bool(self._value())
 
@@ -59,11 +62,12 @@ class AsNumber(Base):
 
     def __index__(self) -> int:
         node = self._graph
-        if node is not None and node.trace == ABSTRACT:
+        value = None if node is None or node.trace != ABSTRACT else value_here(node)
+        if value is None and node is not None and node.trace == ABSTRACT:
             raise integer_error(node)
         if self.shape or KIND_OF.get(self.dtype) not in ("i", "u"):
             raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
-        return int(self._value()[()])
+        return int((self._value() if value is None else value)[()])
 
     def __hex__(self) -> str:
         return hex(self.__index__())

@@ -13,7 +13,7 @@ from ..signatures import spread_axes
 from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
 from .devices import Device, everything, own
-from .dtypes import canonical
+from .dtypes import canonical, is_extended
 from .layouts import order_of, place_of
 from .placement import in_order, placed
 from .processes import Spread, boxes_of, extent, holding, spanning, spread_of
@@ -36,7 +36,7 @@ def assembled(shape: tuple[int, ...], sharding: Sharding, parts: dict[Device, An
         nodes = {d: as_node(np.asarray(v, dtype)) for d, v in values.items()}
         kind = next((n.dtype for n in nodes.values()), dtype)
         return wrap(holding(Spread(shape, kind, sharding, nodes)))
-    out = np.empty(shape, dtype)
+    out = np.empty(shape, next(v.dtype for v in values.values()) if is_extended(dtype) else dtype)
     for d, part in reversed(values.items()):  # of replicas the first
         out[tuple([slice(a, b) for a, b in boxes[d]])] = part
     return placed(leaf(shape, out.dtype, out), sharding, True)
@@ -226,7 +226,7 @@ def make_array_from_single_device_arrays(
             )
     if not arrays:
         return assembled(shape, sharding, {}, np.dtype(dtype))
-    if dtype is not None and arrays[0].dtype != np.dtype(dtype):
+    if dtype is not None and not is_extended(dtype) and arrays[0].dtype != np.dtype(dtype):
         raise ValueError(
             "If `dtype` is provided to `jax.make_array_from_single_device_arrays`, it must match the dtype of the "
             f"addressable shards. Got dtype={np.dtype(dtype)} and shard dtype={arrays[0].dtype}`."

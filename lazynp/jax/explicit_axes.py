@@ -10,7 +10,7 @@ from .array import Array, wrap
 from .jaxpr_places import shown_as
 from .mesh import Setting
 from .placement import check_divides, check_fits, each_placed, in_full, is_where, of_places, placed, with_kept
-from .sharding import AxisType, NamedSharding, PartitionSpec, Sharding, axes_of, default_mesh
+from .sharding import AxisType, Mesh, NamedSharding, PartitionSpec, Sharding, axes_of, default_mesh
 from .spreading import constrain, named_sharding, sharding_at, split_of, state
 
 
@@ -52,7 +52,11 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
         check_fits(to, node.shape, "reshard args")
         if isinstance(to, NamedSharding) and to.mesh.auto_axes and sharding_at(node) is not None:
             to = with_kept(to, node, to.mesh.auto_axes, beside=False)
-        out.append(shown_as(placed(node, to), "reshard"))
+        said: dict[str, Any] = {}
+        if isinstance(to, NamedSharding):
+            said["dst_sharding"] = to.update(mesh=to.mesh.abstract_mesh)
+            said["concrete_mesh"] = to.mesh if isinstance(where, NamedSharding) and isinstance(to.mesh, Mesh) else None
+        out.append(shown_as(placed(node, to), "reshard", **said))
     return unflatten(structure, out)
 
 

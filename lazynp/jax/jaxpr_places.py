@@ -3,6 +3,7 @@ along which of them values vary."""
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,8 +14,11 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import pick, results
 from ..graph.walk import toposort
 from ..ops.closure import unrecorded
+from ..ops.shape import move_axis
 from ..ops.tags import Called, called
+from ..transforms.batch import batch
 from .array import as_node
+from .devices import state
 from .dtypes import INT32
 from .sharding import PartitionSpec
 from .varying import Graph
@@ -144,8 +148,46 @@ def as_shard_map(
     captured = [n for n in Function([*function.inputs, *places], function.outputs).captured() if n.trace]
     whole = Function([*captured, *function.inputs], function.outputs)
     params["in_specs"] = (*[PartitionSpec()] * len(captured), *params["in_specs"])
-    call = Called("shard_map", params, whole)
+    call = Called("shard_map", params, whole, of_batch)
     return list(results(called(*outs, *captured, *inputs, call=call, n=len(outs))))
+
+
+def of_batch(call: Called, inputs: Sequence[Node], axes: Sequence[int | None]) -> Called:
+    """What a `shard_map` of a batch says: specs have an entry more, and each device has all examples, or, where the
+    `vmap` names axes of the mesh for them, some."""
+    assert call.function is not None
+    n = len(call.function.outputs)
+    names, mesh = state.spmd[-1] if state.spmd else (), call.params["mesh"]
+    given, at, results_at = inputs[n:], axes[n:], axes[:n]
+    parts = math.prod([mesh.shape[a] for a in names])
+    local, lies = [], {}
+    for own, x, a in zip(call.function.inputs, given, at):
+        shape = own.shape if a is None else (*own.shape[:a], x.shape[a] // parts, *own.shape[a:])
+        one = leaf(shape, own.dtype, trace=ABSTRACT, weak=own.weak)
+        lies[one] = frozenset(axes_along(own)) | frozenset(() if a is None else names)
+        local.append(one)
+    with unrecorded():
+        made = batch(call.function.outputs, call.function.inputs, local, at)
+        outs = [x if a is None or to is None else move_axis(x, a, to) for (x, a), to in zip(made, results_at)]
+        places = [x for x in toposort(outs) if x in axis_of]
+        order = list(dict.fromkeys([*mesh.axis_names]))
+        graph = Graph(lies, {axis_of[x]: x for x in places})
+        for x in toposort([*local, *outs]) if call.params["check_vma"] else ():
+            graph.of(x)
+            mark(x, graph.found.get(x), order)
+    params = dict(call.params)
+    for key, where in (("in_specs", at), ("out_specs", results_at)):
+        params[key] = tuple([with_entry(s, a, names) for s, a in zip(params[key], where)])
+    return Called(call.name, params, Function(local, outs), of_batch)
+
+
+def with_entry(spec: PartitionSpec, axis: int | None, names: Sequence[Any]) -> PartitionSpec:
+    """A spec with an entry more, for the examples of a batch."""
+    if axis is None:
+        return spec
+    parts = [*spec.partitions, *[None] * (axis - len(spec.partitions))]
+    new = None if not names else names[0] if len(names) == 1 else tuple(names)
+    return PartitionSpec(*parts[:axis], new, *parts[axis:])
 
 
 def names_of(node: Node) -> tuple[Any, ...]:

@@ -30,6 +30,7 @@ HIDDEN: dict[str, dict[str, Any]] = {
         "out_layouts": None,
         "out_shardings": UNSPECIFIED,
     },
+    "reshard": {"concrete_mesh": ..., "dst_sharding": ...},
     "custom_jvp_call": {"num_consts": ...},
     "custom_vjp_call": {"num_consts": ..., "out_trees": ...},
 }

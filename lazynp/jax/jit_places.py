@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from ..api.jit import Call
+from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node
-from ..signatures import spread_axes
+from ..signatures import leaf_names, name_of, spread_axes
 from ..tree import flatten, unflatten
 from .array import Array, wrap
 from .aval import shaped
+from .constraints import over_mesh_of
 from .devices import Device
 from .layouts import Auto, Format, order_of, place_of
 from .placement import check_fits, is_where, no_mesh, placed, resolved
 from .processes import spanning
-from .sharding import Mesh, NamedSharding, PartitionSpec, default_mesh, shards_of
+from .sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, shards_of
 from .specs import check_no_axis_twice
 from .spreading import as_written, assignment, named_sharding, refuse_devices, sharding_at, split_of
 from .tree_util import keystr, prefix_errors, tree_leaves_with_path
@@ -236,6 +238,30 @@ def check_some_devices(said: Sequence[Any], lies: Sequence[Any]) -> None:
             "Passing lowering_platforms via jax.export or jit(f).trace(*args).lower(lowering_platforms=...) is "
             "required when only AbstractMesh exists in a jitted computation. Got context mesh: Mesh()"
         )
+
+
+def argument_texts(f: Any, given: tuple[Any, Any], nodes: Sequence[Node]) -> list[str]:
+    """What errors call the arguments (positional ones, and those by name) of a function."""
+    names = leaf_names(f, *given)
+    if len(names) != len(nodes):  # some are static
+        names = [f"{i}" for i in range(len(nodes))]
+    return [
+        f"argument {name} of {name_of(f)} with shape {n.aval} and" if sharding_at(n) is not None else "ARG_SHARDING"
+        for name, n in zip(names, nodes)
+    ]
+
+
+def check_constraints(
+    f: Any, given: tuple[Any, Any], nodes: Sequence[Node], lies: Sequence[Any], graph: Function, used: Container[Node]
+) -> None:
+    """Raise ValueError for an argument that was placed on one device, where a constraint in the function's graph names
+    others."""
+    single = [i for i, s in enumerate(lies) if isinstance(s, SingleDeviceSharding) and graph.inputs[i] in used]
+    over = over_mesh_of([graph]) if single else None
+    for i in single:
+        if over is not None and assignment(lies[i]) != assignment(over):
+            what = argument_texts(f, given, nodes)[i]
+            refuse_devices([(what, lies[i]), ("sharding_constraint inside jit", over)])
 
 
 def check_places(where: Any, parameter: str) -> Any:

@@ -21,12 +21,13 @@ from ..tree import NAMESPACE, flatten, map, unflatten
 from .array import as_node, door, wrap
 from .aval import shaped
 from .cotangents import shared
+from .device_views import View, views
 from .devices import several
 from .jaxpr_places import as_shard_map, of_one_device
 from .manual_sums import Sums, refuse
 from .mapping_texts import argument_texts, places_of, refuse_uneven
 from .mesh import Setting
-from .placement import labelled, of_places
+from .placement import labelled, of_places, with_devices
 from .references import mapped_over
 from .sharding import (
     AxisType,
@@ -106,25 +107,6 @@ def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
     return list(found)
 
 
-def with_devices(mesh: Any, leaves: list[Any]) -> Any:
-    """For an AbstractMesh the mesh of devices on which arguments lie; without one where they are traced.
-
-    Raises: ValueError where there are no such arguments.
-    """
-    if isinstance(mesh, Mesh) or current.manual:
-        return mesh
-    nodes = [as_node(x) for x in leaves]
-    for lies in [sharding_at(n) for n in nodes]:
-        if isinstance(lies, NamedSharding) and isinstance(lies.mesh, Mesh) and lies.mesh.axis_sizes == mesh.axis_sizes:
-            return lies.mesh
-    if all([n.trace != ABSTRACT for n in nodes]):
-        raise ValueError(
-            "Please pass `jax.Array`s with a `NamedSharding` as input to `shard_map` when passing `AbstractMesh` to "
-            "the mesh argument."
-        )
-    return mesh
-
-
 def others_of(x: Node, mesh: Any, manual: Sequence[Any]) -> Split:
     """Along which axes of a mesh that are not mapped an array lies."""
     if not state.on or len(manual) == len(mesh.axis_names):
@@ -173,7 +155,7 @@ def cut(
         raise ValueError(
             f"shard_map applied to the function '{fun}' was given an in_specs entry which is too long to be compatible "
             f"with the corresponding input value from the function:\n\n{place} is {spec} which has length "
-            f"{len(spec)}, but the passed {name}, has shape {x.aval}, which has rank {x.ndim} (and {x.ndim} < "
+            f"{len(spec)}, but the passed {name} has shape {x.aval}, which has rank {x.ndim} (and {x.ndim} < "
             f"{len(spec)})\n\nEntries in in_specs must be of length no greater than the number of axes in the "
             f"corresponding input value.\n\nEither revise the spec to be shorter, or modify '{fun}' so that its inputs "
             f"have sufficient rank.{scalar * (not x.ndim)}"
@@ -483,9 +465,13 @@ def per_device(
             parts = [(lying(x, lies, inside), used) for (x, used), lies in zip(parts, others)]
 
             outer = list(stack.active)
+            at_once = isinstance(over, Mesh) and all([as_node(x).trace < ABSTRACT for x in leaves]) and several()
 
             def local(*xs: Any) -> Any:
                 current.manual.append(inside)
+                if at_once:
+                    own = [as_node(x) for x in xs]
+                    views.active.append(View(own, parts, over, manual, lambda n: seen and seen.of(n), door))
                 for x, lies in zip(xs, others):
                     if any(lies):
                         known[as_node(x)] = named_sharding(inside, tidy(lies, x.shape, inside), x.ndim)
@@ -497,6 +483,8 @@ def per_device(
                         return out
                 finally:
                     current.manual.pop()
+                    if at_once:
+                        views.active.pop()
 
             seen: Context | None = None
 
@@ -538,13 +526,12 @@ def per_device(
             ]
             whole_results = [as_node(labelled(fresh(x), s)) for x, s in zip(whole_results, lies)]
         if body and any([x.trace for x in whole_results]):
-            said = {
-                "mesh": over if mesh is not None else over.abstract_mesh,
+            also: dict[str, Any] = {
                 "in_specs": tuple(specs),
                 "out_specs": tuple(found_specs),
-                "check_vma": check_vma,
+                "newly_manual_axes": frozenset(manual),
             }
-            said["newly_manual_axes"] = frozenset(manual)
+            said = {"mesh": over if mesh is not None else over.abstract_mesh, "check_vma": check_vma, **also}
             whole_results = as_shard_map(body[-1], [as_node(x) for x in leaves], whole_results, said)
         return unflatten(tree, [wrap(x) for x in whole_results])
 

@@ -34,7 +34,7 @@ def refuse_uneven(x: Node, axis: int, spec: PartitionSpec, mesh: Any, name: str,
     raise ValueError(
         f"shard_map applied to the function '{fun}' was given argument arrays with axis sizes that are not evenly "
         f"divisible by the corresponding mesh axis sizes:\n\nThe mesh given has shape {mesh.axis_sizes} with "
-        f"corresponding axis names {mesh.axis_names}.\n\nthe passed {shaped_name}, corresponds to {place} of value "
+        f"corresponding axis names {mesh.axis_names}.\n\nthe passed {shaped_name} corresponds to {place} of value "
         f"{spec}, which maps array axis {axis} (of size {x.shape[axis]}) to {over}, but {n} does not evenly divide "
         f"{x.shape[axis]}\n\nArray arguments' axis sizes must be evenly divisible by the mesh axis or axes indicated "
         "by the corresponding elements of the argument's in_specs entry. Consider checking that in_specs are correct, "
@@ -51,14 +51,14 @@ def argument_texts(function: Any, args: tuple[Any, ...]) -> list[str]:
         own, _, rest = name.partition("[")
         own = own.split(".")[0]
         place = f"args[{path[0].idx}]"
-        known_name = own.isidentifier() and own != "args"
+        known_name = own.isidentifier() and (own != "args" or own == varargs)
         if not known_name:
             out.append(where)
         elif own == varargs:
             what = f"the index {rest.partition(']')[0]} component of {name_of(function)}'s varargs parameter '{own}'"
-            out.append(f"{where}, where {place} is {what}")
+            out.append(f"{where}, where {place} is {what},")
         else:
-            out.append(f"{where}, where {place} is bound to {name_of(function)}'s parameter '{own}'")
+            out.append(f"{where}, where {place} is bound to {name_of(function)}'s parameter '{own}',")
     return out
 
 

@@ -39,6 +39,12 @@ class OnDevices(Base):
             return self._unplaced() if found is None else found
         return self._placed() or self._unplaced()
 
+    def _no_sharding(self) -> AttributeError:
+        return AttributeError(
+            f"The 'sharding' attribute is not available on traced array with shape {self.aval}. To query sharding "
+            "information on tracers, use `jax.typeof(x)`."
+        )
+
     def _unplaced(self) -> Sharding:
         node = self._graph
         if not spreading.on:

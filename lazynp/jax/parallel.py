@@ -239,7 +239,10 @@ def all_gather(
     Raises: ValueError for another `to`, NotImplementedError for groups whose members alone have the same.
     """
     if to not in ("varying", "invarying", "reduced"):
-        raise ValueError(f"all_gather's `to` is one of 'varying', 'invarying' and 'reduced', got {to!r}")
+        raise ValueError(
+            "Got unexpected `to` value for `jax.lax.all_gather`. Allowed `to` values are: {'invarying', 'reduced', "
+            "'varying'}"
+        )
     if to == "reduced":
         alike = all_gather(x, axis_name, axis_index_groups=axis_index_groups, axis=axis, tiled=tiled, to="invarying")
         return pcast(alike, axis_name, to="reduced")
@@ -413,6 +416,8 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     if to not in ("varying", "unreduced", "reduced"):
         raise ValueError("Got unexpected `to` value. Allowed `to` values are: {'varying', 'unreduced', 'reduced'}")
     names = names_of(axis_name)
+    if not names:
+        return x
     for name in names:
         if name not in stack.axes:
             raise ValueError("pvary should be called under jax.shard_map.")

@@ -140,7 +140,9 @@ def argument_places(in_axes: tuple[Any, ...], args: Sequence[Any]) -> list[int |
 
 NO_PREFIX = (
     "\n\nThe 'full pytree' here is the tuple of arguments passed positionally to the pmapped function, and the value "
-    "of `in_axes` must be a tree prefix of that tuple."
+    "of `in_axes` must be a tree prefix of that tuple. But it was not a prefix.\n\nCheck that the value of the "
+    "`in_axes` argument to `pmap` is a tree prefix of the tuple of arguments passed positionally to the pmapped "
+    "function."
 )
 
 

@@ -26,6 +26,7 @@ from .processes import agreed, laid, spanning, spread_of
 from .sharding import (
     AxisType,
     ManualAxisType,
+    Mesh,
     NamedSharding,
     PartitionSpec,
     Sharding,
@@ -392,3 +393,25 @@ def block_until_ready(x: Any) -> Any:
 def copy_to_host_async(x: Any) -> Any:
     """Nothing: values are on the host."""
     return x
+
+
+def with_devices(mesh: Any, leaves: list[Any]) -> Any:
+    """For an AbstractMesh the mesh of devices on which arguments lie; without one where they are traced.
+
+    Raises: ValueError where there are no such arguments.
+    """
+    if isinstance(mesh, Mesh) or current.manual:
+        return mesh
+    around = default_mesh()
+    if isinstance(around, Mesh) and not around.empty and around.abstract_mesh == mesh:
+        return around
+    nodes = [as_node(x) for x in leaves]
+    for lies in [sharding_at(n) for n in nodes]:
+        if isinstance(lies, NamedSharding) and isinstance(lies.mesh, Mesh) and lies.mesh.axis_sizes == mesh.axis_sizes:
+            return lies.mesh
+    if all([n.trace != ABSTRACT for n in nodes]):
+        raise ValueError(
+            "Please pass `jax.Array`s with a `NamedSharding` as input to `shard_map` when passing `AbstractMesh` to "
+            "the mesh argument."
+        )
+    return mesh

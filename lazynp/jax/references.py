@@ -29,7 +29,9 @@ from . import numpy as jnp
 from .array import Array, as_node, wrap
 from .aval import AbstractRef
 from .dependence import differentiated
+from .placement import placed as lying_so
 from .reference_equations import told
+from .spreading import sharding_at, state
 
 Fun = Callable[..., Any]
 
@@ -217,11 +219,14 @@ def strong(value: Array) -> Array:
 
 
 def held_by(ref: Ref, value: Array) -> Array:
-    """A value, weak as what the reference holds has to be."""
+    """A value, weak as what the reference holds has to be, which lies where that does."""
     if ref._scope is not None and ref._scope.kind != "vmap":
         return strong(value)
     if as_node(ref._value).weak and not value.weak_type:
-        return wrap(weak_cast(as_node(value), dtype=value.dtype))
+        value = wrap(weak_cast(as_node(value), dtype=value.dtype))
+    lies = sharding_at(as_node(ref._value)) if state.on else None
+    if lies is not None and not as_node(value).trace and sharding_at(as_node(value)) != lies:
+        return lying_so(as_node(value), lies)
     return value
 
 

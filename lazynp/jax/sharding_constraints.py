@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import origins
 from ..graph.node import Node
 from ..signatures import spread_axes
 from ..tree import flatten, unflatten
@@ -78,8 +79,15 @@ def check_same_devices(node: Node, to: Sharding) -> None:
     lies = sharding_at(node)
     if lies is not None and {*assignment(lies)} ^ {*assignment(to)} and assignment(lies) and assignment(to):
         what = "sharding_constraint inside jit" if node.trace else "explicit output sharding"
-        name = "x" if node.trace else "x of _identity_fn"
-        refuse_devices([(f"argument {name} with shape {node.aval} and", lies), (what, to)])
+        refuse_devices([(f"argument {argument_of(node)} with shape {node.aval} and", lies), (what, to)])
+
+
+def argument_of(node: Node) -> str:
+    """What errors call an array that is constrained: an argument of the function that is traced."""
+    trace, i = origins.get(node, (None, 0))
+    if trace is None:
+        return "x" if node.trace else "x of _identity_fn"
+    return f"{trace.argument(i).removeprefix('the argument ')} of {str(trace).partition(' at ')[0]}"
 
 
 def constrained(node: Node, where: Any) -> Array:

@@ -41,7 +41,7 @@ class PartitionSpec:
                 )
             if None in axes:
                 raise ValueError(f"{name} cannot contain None. All elements in {name} should refer to the mesh axes.")
-            if used & axes:
+            if (used | {p for p in self.partitions if p is self.UNCONSTRAINED}) & axes:
                 raise ValueError(
                     f"partitions cannot overlap with {name} axes passed to PartitionSpec. Got partitions: "
                     f"{self.partitions} and {name} axes: {frozenset(axes)}"

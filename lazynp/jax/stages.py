@@ -31,7 +31,9 @@ from .jaxpr import node_of, sharding_of_type, structs
 from .jaxpr_types import ClosedJaxpr
 from .jaxpr_writer import closed, to_be_shown
 from .jit_places import (
+    argument_texts,
     check_arguments,
+    check_constraints,
     check_order,
     check_some_devices,
     given,
@@ -442,6 +444,9 @@ class PjitFunction(Shown):
         originals = call.leaves
         call = found._take_apart(args, kwargs)
         entry = found._entry(call)
+        used = set(toposort([*entry.function.outputs, *entry.function.effects]))
+        kept = [s for s, x in zip(shardings, entry.function.inputs) if x in used]  # the others are left out, as in JAX
+        check_constraints(self._fun, (args, kwargs), call.nodes, shardings, entry.function, used)
         out = found._run(call, entry, args, kwargs)
         for x, moved, was in zip(originals, call.leaves, before):  # what is donated, and was placed before, is gone too
             if x is not moved and was is not None and isinstance(x, Array) and moved.is_deleted():
@@ -451,8 +456,6 @@ class PjitFunction(Shown):
         pinned = [None] * len(results) if self._out is None else spread_places(self._out, out, "out_shardings")
         names = [""] * len(results) if self._out is None else result_names(out)
         made = [x not in entry.function.inputs for x in entry.function.outputs]  # not an argument itself
-        used = set(toposort([*entry.function.outputs, *entry.function.effects]))
-        kept = [s for s, x in zip(shardings, entry.function.inputs) if x in used]  # the others are left out, as in JAX
         around = replicated([*kept, *pinned_anywhere(pinned)]) or over_mesh_of([entry.function])
         if self._device is not None:
             pinned = [SingleDeviceSharding(self._device)] * len(results)
@@ -482,14 +485,7 @@ class PjitFunction(Shown):
         found = [s for s in (*shardings, *outs) if s is not None]
         if len({assignment(s) for s in found} - {()} | {around.device_numbers} - {()}) < 2:
             return
-        names = leaf_names(self._fun, args, kwargs)
-        if len(names) != len(call.nodes):  # some are static
-            names = [f"{i}" for i in range(len(call.nodes))]
-        own = name_of(self._fun)
-        where = [
-            (f"argument {name} of {own} with shape {n.aval} and" if sharding_at(n) is not None else "ARG_SHARDING", s)
-            for name, n, s in zip(names, call.nodes, shardings)
-        ]
+        where = list(zip(argument_texts(self._fun, (args, kwargs), call.nodes), shardings))
         where += [("explicit output sharding", s) for s in outs]
         if around.device_numbers:
             where.append(("jit's context mesh", NamedSharding(around, PartitionSpec())))
@@ -563,6 +559,8 @@ class PjitFunction(Shown):
         traced = self.trace(*args, **kwargs)
         if self._passing is not None:
             return traced.lower()
+        if kwargs and self._in is not None:
+            raise ValueError("pjit does not support kwargs when in_shardings is specified.")
         names = leaf_names(self._fun, args, kwargs) if self._in is not None else []
         check_arguments(traced._call, self._in if several() else None, names)
         return traced.lower()

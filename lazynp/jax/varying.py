@@ -20,6 +20,7 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import make, pick
 from ..ops.closure import interned, unrecorded
 from ..ops.collectives import collective, same_shape, total, unchanged
+from ..ops.flow import last_check
 from ..ops.promotion import is_inexact
 from ..ops.tags import alias, custom
 from ..tracebacks import leave
@@ -27,8 +28,8 @@ from .cotangents import entering, leaving
 from .dtypes import INT32
 from .manual_sums import Sums
 from .manual_sums import found as find_sums
+from .varying_checks import Axes, check_branches, check_carries
 
-Axes = frozenset[Any]
 NOTHING: Axes = frozenset()
 
 pvary = collective(
@@ -280,6 +281,7 @@ def one_type(f: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         varies = bool(contexts.active)
         contexts.written += varies
+        last_check.wanted += varies
         try:
             return f(*args, **kwargs)
         except BaseException as error:
@@ -287,46 +289,11 @@ def one_type(f: Any) -> Any:
             raise
         finally:
             contexts.written -= varies
+            last_check.wanted -= varies
+            if not last_check.wanted:
+                last_check.carry = last_check.branches = None
 
     return call
-
-
-SEE = "See https://docs.jax.dev/en/latest/notebooks/shard_map.html#scan-vma for more information.\n\n"
-
-
-def typed(n: Node, axes: Axes | None) -> str:
-    names = sorted(map(str, axes or ()))
-    vary = f"{{V:{names[0] if len(names) == 1 else '(' + ','.join(names) + ')'}}}" if names else ""
-    return f"{n.dtype.name}[{','.join(map(str, n.shape))}]{vary}"
-
-
-def check_carries(what: str, function: Function, lies: Sequence[Axes | None], out: Sequence[Axes | None]) -> None:
-    """Raise TypeError where a carry comes out of a body otherwise than it went in."""
-    for node, a, b in zip(function.outputs, lies, out):
-        if contexts.written and a is not None and b is not None and a != b:
-            advice = (
-                f"This might be fixed by applying `jax.lax.pcast(..., {tuple(sorted(b - a, key=str))}, to='varying')`, "
-                f"to the initial carry value corresponding to the input carry.\n{SEE}"
-            )
-            raise TypeError(
-                f"{what} function carry input and carry output must have equal types, but they differ:\n\nThe input "
-                f"carry has type {typed(node, a)} but the corresponding output carry component has type "
-                f"{typed(node, b)}, so the manual axis types do not match.\n\n{advice * bool(b - a)}Revise the "
-                "function so that all output types match the corresponding input types."
-            )
-
-
-def check_branches(branches: Sequence[Function], found: Sequence[Sequence[Axes | None]]) -> None:
-    """Raise TypeError where branches give what varies in different ways."""
-    for i, column in enumerate(zip(*found)):
-        if contexts.written and None not in column and len(set(column)) > 1:
-            other = next(k for k, a in enumerate(column) if a != column[0])
-            raise TypeError(
-                "cond branches must have equal output types but they differ.\n\nThe output of branch 0 has type "
-                f"{typed(branches[0].outputs[i], column[0])} but the corresponding output of branch{other} has type "
-                f"{typed(branches[other].outputs[i], column[other])}, so the manual axis types do not match.\n\nThis "
-                f"might be fixed by `jax.lax.pcast`.\n{SEE}Revise the function so that all output types match."
-            )
 
 
 def varied(node: Node) -> Node:
@@ -415,7 +382,8 @@ def lies_of(graph: Graph, inputs: Sequence[Node]) -> list[Any]:
 def scan_inputs(graph: Graph, n: Node, inputs: list[Node]) -> tuple[list[Node], tuple[Any, ...]]:
     body, consts, carried, reverse = n.static
     first = lies_of(graph, inputs)
-    check_carries("scan body", body, first[consts:][:carried], of_outputs(graph, body, inputs, first))
+    if contexts.written:
+        check_carries("scan body", body, first[consts:][:carried], of_outputs(graph, body, inputs, first))
     lies = fixed(graph, body, inputs, lies_of(graph, inputs), consts, carried)
     now = lies[consts : consts + carried]
     for i, w in enumerate(now):
@@ -433,7 +401,8 @@ def while_inputs(graph: Graph, n: Node, inputs: list[Node]) -> tuple[list[Node],
     test, body, reads, captured = n.static
     own = inputs[reads:]
     first = lies_of(graph, own)
-    check_carries("while_loop body", body, first[captured:], of_outputs(graph, body, own, first))
+    if contexts.written:
+        check_carries("while_loop body", body, first[captured:], of_outputs(graph, body, own, first))
     lies = fixed(graph, body, own, lies_of(graph, own), captured, len(own) - captured)
     now = lies[captured:]
     for i, w in enumerate(now):
@@ -454,7 +423,8 @@ def cond_inputs(graph: Graph, n: Node, inputs: list[Node]) -> tuple[list[Node], 
     own = inputs[1:]
     lies = lies_of(graph, own)
     found = [of_outputs(graph, f, own, lies) for f in branches]
-    check_branches(branches, found)
+    if contexts.written:
+        check_branches(branches, found)
     wanted = [None if None in column else NOTHING.union(*column) for column in zip(*found)]
     if any([f.effects for f in branches]):
         return inputs, n.static

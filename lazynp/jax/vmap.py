@@ -31,7 +31,7 @@ def vmap(fun: Any, in_axes: Any = 0, out_axes: Any = 0, *rest: Any, **options: A
     @functools.wraps(mapped)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            if not state.on:
+            if not state.on and spmd is None:
                 return mapped(*args, **kwargs)
             lies, over = examples(args, kwargs, in_axes)
             typed = plain(lying_as(fun, lies), in_axes, out_axes, *rest, **options)

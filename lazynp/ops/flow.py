@@ -6,6 +6,7 @@ Trees are structures as `optree` has them.
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +25,19 @@ from .elementwise import cast, convert
 from .promotion import is_inexact
 
 KINDS = "biufc"
+
+
+class Checked(threading.local):
+    """The arguments of the last check, for who compares more of types than shapes and dtypes once the loop or the
+    branch is made; kept only while somebody wants them."""
+
+    def __init__(self) -> None:
+        self.wanted = 0
+        self.carry: tuple[Callable[..., Any], Any] | None = None
+        self.branches: tuple[str, Sequence[str], Sequence[Any], Any] | None = None
+
+
+last_check = Checked()
 
 
 def same_type(a: Any, b: Any) -> bool:
@@ -75,12 +89,24 @@ def kept(carry: Sequence[Any], body: Function, test: Function | None = None) -> 
     return {i: carry[i] for i in same if test is None or test.inputs[i] not in read}
 
 
+def carry_name(f: Callable[..., Any]) -> str:
+    """What a body calls its carry."""
+    try:
+        return next(iter(inspect.signature(f).parameters), "")
+    except (TypeError, ValueError):
+        return ""
+
+
+def carry_part(name: str, path: str) -> str:
+    """What an error calls a component of a carry."""
+    return f"the input carry{' component' * bool(path)} {name}".rstrip() + path
+
+
 def check_carry(what: str, f: Callable[..., Any], tree: Any, inputs: Sequence[Any], out_tree: Any, outs: Any) -> None:
     """Raises TypeError, naming the components of the carry that a body changes the type of."""
-    try:
-        name = next(iter(inspect.signature(f).parameters), "")
-    except (TypeError, ValueError):
-        name = ""
+    name = carry_name(f)
+    if last_check.wanted:
+        last_check.carry = f, tree
     if tree != out_tree:
         diffs = [
             f"the input carry {'component ' * bool(path)}{name}{path} is a {a} but the corresponding component of the "
@@ -95,10 +121,9 @@ def check_carry(what: str, f: Callable[..., Any], tree: Any, inputs: Sequence[An
     diffs = []
     for path, a, b in zip(paths_of(tree), inputs, outs):
         if not same_type(a, b):
-            part = f"the input carry{' component' * bool(path)} {name}".rstrip() + path
             diffs.append(
-                f"{part} has type {short(a)} but the corresponding output carry component has type {short(b)}, so the "
-                f"{unlike(a, b)} do not match"
+                f"{carry_part(name, path)} has type {short(a)} but the corresponding output carry component has type "
+                f"{short(b)}, so the {unlike(a, b)} do not match"
             )
     if diffs:
         raise TypeError(
@@ -130,14 +155,21 @@ def scan_length(xs: Sequence[Any], nodes: Sequence[Node], length: Any) -> int:
 # --- Branches ---------------------------------------------------------------------------------------------------------
 
 
+def who_is(first: str, f: Any, name: str, other: Any) -> str:
+    """Which functions of the user's two branches are."""
+    return f"{first} is {name_of(f)}{place_of(f)}\n{name} is {name_of(other)}{place_of(other)}\n"
+
+
 def check_branches(
     what: str, names: Sequence[str], fs: Sequence[Any], functions: Sequence[Function], outs: Sequence[Any]
 ) -> None:
     """Raises TypeError where branches (of these names, by the user's functions `fs`) return results of different
     structures or types."""
     first, tree = names[0], outs[0]
+    if last_check.wanted:
+        last_check.branches = what, names, fs, tree
     for name, f, function, out in zip(names[1:], fs[1:], functions[1:], outs[1:]):
-        who = f"{first} is {name_of(fs[0])}{place_of(fs[0])}\n{name} is {name_of(f)}{place_of(f)}\n"
+        who = who_is(first, fs[0], name, f)
         advice = f"\nRevise {first} and/or {name} so that"
         if out != tree:
             diffs = [

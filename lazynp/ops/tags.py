@@ -11,7 +11,7 @@ live)`, on nodes; see `api/custom.py`.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,12 +98,25 @@ class Called:
     Attributes:
         name: of the kind of call. params: what is to be shown of it, by name.
         function: of the node's inputs that follow its results; None where these have been transformed since.
+        of_batch: what makes of this, the batched inputs of the node and their axes what the node for a batch says;
+            None where the function is to be found between its inputs and results.
     """
 
-    __slots__ = ("name", "params", "function")
+    __slots__ = ("name", "params", "function", "of_batch")
 
-    def __init__(self, name: str, params: dict[str, Any], function: Function | None) -> None:
-        self.name, self.params, self.function = name, params, function
+    def __init__(
+        self,
+        name: str,
+        params: dict[str, Any],
+        function: Function | None,
+        of_batch: Callable[..., Called] | None = None,
+    ) -> None:
+        self.name, self.params, self.function, self.of_batch = name, params, function, of_batch
+
+    def batched(self, inputs: Nodes, axes: Sequence[int | None]) -> Called:
+        if self.of_batch is not None and self.function is not None:
+            return self.of_batch(self, inputs, axes)
+        return Called(self.name, self.params, None)
 
 
 called = Op(
@@ -115,7 +128,7 @@ called = Op(
     jvp=lambda tangents, out, *inputs, call, n: tangents[:n],
     transpose=lambda cts, *inputs, call, n: [*cts, *[None] * (len(inputs) - n)],
     batch=lambda inputs, axes, *, call, n: (
-        called(*inputs, call=Called(call.name, call.params, None), n=n),
+        called(*inputs, call=call.batched(inputs, axes), n=n),
         tuple(axes[:n]),
     ),
     tag=True,
