@@ -4,11 +4,11 @@ come out of a body as it went in, as have the results of branches."""
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...once import stands_for
+from ...ops.flow import carry_name
 from ...tree import flatten
 from ..array import Array, as_node
 from ..sharding import NamedSharding, get_abstract_mesh
@@ -111,7 +111,7 @@ def scan_over(scan: Any) -> Any:
             specs = ", ".join([str(lies.spec) for lies in lies_of(arrays) if lies is not None])
             raise ValueError(f"0th dimension of all xs should be replicated. Got {specs}")
         lies = [*lies_of(init), *lies_of(xs, rows=True)]
-        body, name = typed(f, lies), first_name(f)
+        body, name = typed(f, lies), carry_name(f)
 
         def checked(carry: Any, x: Any) -> Any:
             out = body(carry, x)
@@ -132,7 +132,7 @@ def while_over(loop: Any) -> Any:
         if not state.on or not callable(cond_fun) or not callable(body_fun):
             return loop(cond_fun, body_fun, init_val)
         lies = lies_of(init_val)
-        cond, body = typed(cond_fun, lies), carrying("while_loop", first_name(body_fun), typed(body_fun, lies))
+        cond, body = typed(cond_fun, lies), carrying("while_loop", carry_name(body_fun), typed(body_fun, lies))
         return loop(standing_for(cond_fun, lies, cond), standing_for(body_fun, lies, body), init_val)
 
     return call
@@ -150,14 +150,6 @@ def fori_over(loop: Any) -> Any:
         return loop(lower, upper, standing_for(body_fun, lies, body), init_val, **options)
 
     return call
-
-
-def first_name(f: Body) -> str:
-    """What a function calls its first argument."""
-    try:
-        return next(iter(inspect.signature(f).parameters), "")
-    except (TypeError, ValueError):
-        return ""
 
 
 def carrying(what: str, name: str, body: Body) -> Body:

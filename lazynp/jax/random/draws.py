@@ -98,14 +98,17 @@ def random_poisson(key: Node, rate: Node, **params: Any) -> Node:
     return threefry.random_poisson(key, rate, **params)
 
 
+def split_into(key: Any, n: int, *, partitionable: bool) -> list[Any]:
+    """So many keys of one."""
+    new = random_split(as_node(key), partitionable=partitionable, shape=(n,))
+    return [wrap(slice_(new, key=(i,))) for i in range(n)]
+
+
 def random_binomial(key: Node, count: Node, p: Node, **params: Any) -> Node:
     if key.dtype == FRY:
         return threefry.random_binomial(key, count, p, **params)
     shape, partitionable = params["shape"], params["partitionable"]
-
-    def split(key: Any, n: int) -> list[Any]:
-        new = random_split(as_node(key), partitionable=partitionable, shape=(n,))
-        return [wrap(slice_(new, key=(i,))) for i in range(n)]
+    split = functools.partial(split_into, partitionable=partitionable)
 
     def uniform(key: Any) -> Any:
         return wrap(
@@ -130,9 +133,7 @@ def random_gamma(key: Node, a: Node, *, log_space: bool, partitionable: bool) ->
 def gamma_sample(key: Any, a: Any, log_space: bool, partitionable: bool) -> Any:
     """One sample, or its logarithm: Marsaglia and Tsang, A simple method for generating gamma variables (2000)."""
 
-    def split(key: Any, n: int) -> list[Any]:
-        new = random_split(as_node(key), partitionable=partitionable, shape=(n,))
-        return [wrap(slice_(new, key=(i,))) for i in range(n)]
+    split = functools.partial(split_into, partitionable=partitionable)
 
     def draw(key: Any, sampler: str) -> Any:
         params = {"sampler": sampler, "dtype": a.dtype, "partitionable": partitionable, "shape": ()}
