@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy._core import umath
 
 from ..api.trace import check_leak, stack
 from ..away import Away, on_host
@@ -29,6 +28,7 @@ from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..once import reading
 from ..ops.elementwise import convert, weak_cast
+from ..runtime.numpy_calls import ERRORS, SILENT
 from ..runtime.recorder import recorder
 from ..runtime.storage import lock
 from ..runtime.tape import depth
@@ -63,9 +63,6 @@ from .varying import axes_of_value, contexts, sums_of_value, varied
 new = object.__new__
 NDARRAY = np.ndarray
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
-ERRORS = vars(umath)["_extobj_contextvar"]  # what np.errstate sets, without its cost
-with np.errstate(all="ignore"):
-    SILENT = ERRORS.get()
 
 if TYPE_CHECKING:
     Base = Any  # operators and most methods are set by `numpy`, from its tables

@@ -1,7 +1,9 @@
-"""One operation whose value is asked for as soon as it has been recorded: NumPy's call, without a segment and a plan.
+"""Few light operations, the last of whose values is asked for as soon as they have been recorded: NumPy's calls, one by
+one, without a segment and a plan.
 
 Planning and running a segment costs some 50 µs, and waking a second core with it more; NumPy is through with a light
-operation on a few hundred thousand elements in less. Nothing is lost by it: a kernel has nothing to fuse here.
+operation on a few hundred thousand elements in less. Of a single operation nothing is lost by it, since a kernel has
+nothing to fuse; of a few, what they make is still in the cache when the next one reads it.
 """
 
 from __future__ import annotations
@@ -21,8 +23,7 @@ from ..graph.op import LIBRARY, MAP, REDUCE, VIEW
 from ..ops.code import LIGHT
 from ..ops.joining import wrap_around
 from ..ops.shape import as_index
-from .loops import ERRORS, SILENT
-from .numpy_calls import call_of
+from .numpy_calls import ERRORS, SILENT, call_of
 from .pool import pool
 from .profile import profile
 from .segment import labelled

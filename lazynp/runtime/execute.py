@@ -23,8 +23,7 @@ from ..graph.walk import toposort
 from ..ops.closure import unrecorded
 from ..ops.rewrites import rewrites
 from .device import arrived, current, devices, kept, on_device
-from .loops import ERRORS, SILENT
-from .numpy_calls import call_of
+from .numpy_calls import ERRORS, SILENT, call_of
 from .one_step import OneStep, is_one
 from .planner import make_plan
 from .profile import profile

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy._core import umath
 
 from ..backends.gcc import BuildError
 from ..backends.loops import build
@@ -25,7 +24,7 @@ from ..graph.walk import toposort
 from ..ops import control
 from .kernels import waits
 from .loop_program import scan_program, while_program
-from .numpy_calls import Calls
+from .numpy_calls import ERRORS, SILENT, Calls
 from .profile import profile
 
 LARGE = 1 << 16  # bytes of one value from which a plan's kernels are worth their overhead
@@ -36,9 +35,6 @@ SOURCE_AFTER = 0.004  # seconds that a loop has cost when its source is written,
 BUILD_AFTER = 0.03  # and when it is built: g++ alone, without torch, takes half a second
 STEPS = 64  # of machine code in its first call; later as many as take about EARLY to LATE seconds
 EARLY, LATE = 0.01, 0.1
-ERRORS = vars(umath)["_extobj_contextvar"]  # what np.errstate sets, without its cost
-with np.errstate(all="ignore"):
-    SILENT = ERRORS.get()
 Runner = Callable[[list[Any]], list[Any]]
 ready: weakref.WeakKeyDictionary[Function, Runner] = weakref.WeakKeyDictionary()
 machines: weakref.WeakKeyDictionary[Function, dict[Any, Machine]] = weakref.WeakKeyDictionary()
