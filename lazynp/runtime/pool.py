@@ -89,7 +89,7 @@ class Pool:
             n *= d
         if n < SMALLEST or dtype.hasobject:  # objects are counted: their memory is never just memory
             return np.empty(shape, dtype)
-        unit = 1 << (n.bit_length() - 1 - FINE)
+        unit = 1 << max(n.bit_length() - 1 - FINE, 0)
         size = -(-n // unit) * unit
         with self.lock:
             self.used.add(size)
