@@ -5,7 +5,7 @@
  * equal shape for them, of an array of numbers whose rows behind those axes have no gaps; for a write also behind whole axes. All else is left to NumPy, its
  * errors among it, so everything is looked at before the first element is written. */
 
-enum { MOST_PLACES = 4, AT_ONCE = 256, ROW_BYTES = 512, FEW = 64, MOSTLY = 52, FREES = 1 << 20 }; /* of FREES elements on others may run meanwhile */
+enum { MOST_PLACES = 4, AT_ONCE = 256, ROW_BYTES = 512, FEW = 64, RARE = 20, MOSTLY = 52, FREES = 1 << 20 }; /* of FREES elements on others may run meanwhile */
 
 typedef struct {
     PyArrayObject *keys[MOST_PLACES]; /* one mask, or as many arrays of whole numbers */
@@ -88,31 +88,61 @@ static inline npy_uint64 as_bits(const unsigned char *m)
     return bits;
 }
 
+/* What 64 bytes of a mask name: 0, nothing; 1, all, each byte being 1; -1, other. */
+static inline int which(const unsigned char *m)
+{
+    npy_uint64 w[8], any = 0, all = -1ull;
+    memcpy(w, m, sizeof w);
+    for (int i = 0; i < 8; i++) {
+        any |= w[i];
+        all &= w[i];
+    }
+    return !any ? 0 : any == 0x0101010101010101u && all == any ? 1 : -1;
+}
+
 /* Rows of a run that a mask names: out of `x` to `v`, or into `x`, where v moves on by `step` or, at 0, is one row for all.
  * At most `room`; the number of those that were found. */
 #define RUN(T)                                                                                                            \
     static npy_intp read_run_##T(const T *x, const unsigned char *m, npy_intp n, T *v, npy_intp room)                    \
     {                                                                                                                     \
         npy_intp i = 0, k = 0;                                                                                            \
-        for (npy_uint64 w; i + 8 <= n && k + 8 <= room; i += 8) {                                                         \
-            memcpy(&w, m + i, 8);                                                                                         \
-            if (!w)                                                                                                       \
-                continue;                                                                                                 \
-            for (int j = 0; j < 8; j++) {                                                                                 \
-                v[k] = x[i + j];                                                                                          \
-                k += m[i + j] != 0;                                                                                       \
-            }                                                                                                             \
+        for (; i + 64 <= n && k + 64 <= room; i += 64) {                                                                  \
+            int some = which(m + i);                                                                                      \
+            if (some > 0)                                                                                                 \
+                memcpy(v + k, x + i, 64 * sizeof(T));                                                                     \
+            npy_uint64 bits = some < 0 ? as_bits(m + i) : 0;                                                              \
+            if (__builtin_popcountll(bits) < RARE)                                                                        \
+                for (; bits; bits &= bits - 1)                                                                            \
+                    v[k++] = x[i + __builtin_ctzll(bits)];                                                                \
+            else                                                                                                          \
+                for (int j = 0; j < 64; j++) {                                                                            \
+                    v[k] = x[i + j];                                                                                      \
+                    k += m[i + j] != 0;                                                                                   \
+                }                                                                                                         \
+            k += some > 0 ? 64 : 0;                                                                                       \
         }                                                                                                                 \
         for (; i < n && k < room; i++)                                                                                    \
-            if (m[i])                                                                                                     \
+            if (i + 64 <= n && !which(m + i))                                                                             \
+                i += 63;                                                                                                  \
+            else if (m[i])                                                                                                \
                 v[k++] = x[i];                                                                                            \
         return k;                                                                                                         \
     }                                                                                                                     \
     static npy_intp write_run_##T(T *x, const unsigned char *m, npy_intp n, const T *v, npy_intp room, int step)         \
     {                                                                                                                     \
         npy_intp i = 0, k = 0;                                                                                            \
-        for (npy_uint64 bits; i + 64 <= n; i += 64)                                                                       \
-            if (__builtin_popcountll(bits = as_bits(m + i)) < MOSTLY)                                                     \
+        for (int some; i + 64 <= n && k < room; i += 64) {                                                                \
+            if (!(some = which(m + i)))                                                                                   \
+                continue;                                                                                                 \
+            int all = some > 0 && k + 64 <= room;                                                                         \
+            npy_uint64 bits = all ? 0 : as_bits(m + i);                                                                   \
+            T one = v[k * step];                                                                                          \
+            if (all && step)                                                                                              \
+                memcpy(x + i, v + k, 64 * sizeof(T));                                                                     \
+            for (int j = 0; all && !step && j < 64; j++)                                                                 \
+                x[i + j] = one;                                                                                           \
+            k += all ? 64 : 0;                                                                                            \
+            if (__builtin_popcountll(bits) < MOSTLY)                                                                      \
                 for (; bits && k < room; bits &= bits - 1)                                                                \
                     x[i + __builtin_ctzll(bits)] = v[k++ * step];                                                         \
             else                                                                                                          \
@@ -121,6 +151,7 @@ static inline npy_uint64 as_bits(const unsigned char *m)
                     for (end = left ? i + __builtin_ctzll(left) : i + 64; j < end && k < room; j++)                       \
                         x[j] = v[k++ * step];                                                                             \
                 }                                                                                                         \
+        }                                                                                                                 \
         for (; i < n && k < room; i++)                                                                                    \
             if (m[i])                                                                                                     \
                 x[i] = v[k++ * step];                                                                                     \

@@ -1462,6 +1462,17 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 static PyObject *class_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n);
 
+/* Has NumPy warn, if its version does, that `out` is given by position, at the line that calls; 0 with an error set. */
+static int warn_of_place(PyObject *host)
+{
+    PyObject *zero = PyLong_FromLong(0), *out = PyArray_ZEROS(0, NULL, NPY_LONG, 0);
+    PyObject *done = zero && out ? PyObject_CallFunctionObjArgs(host, zero, zero, out, NULL) : NULL;
+    Py_XDECREF(zero);
+    Py_XDECREF(out);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
 static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     calls_begun += !inside;
@@ -1473,7 +1484,12 @@ static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t
         return from_host(PyObject_Vectorcall(host, args, (size_t)n, NULL));
     int known = plain && is_own((PyUFuncObject *)host);
     Py_ssize_t nin = known ? ((PyUFuncObject *)host)->nin : n;
-    int by_place = n == nin + 1 && ((PyUFuncObject *)host)->nout == 1 && !((Ufunc *)self)->warns_of_places; /* `out` */
+    int by_place = n == nin + 1 && ((PyUFuncObject *)host)->nout == 1; /* `out` */
+    if (by_place && !named && ((Ufunc *)self)->warns_of_places) {
+        by_place = 0;
+        if (Py_TYPE(args[nin]) == ndarray_type)
+            return warn_of_place(host) ? call_ufunc_vector(self, args, (size_t)nin, name_out) : NULL;
+    }
     if (!named || (named == 1 && n == nin && PyTuple_GET_ITEM(names, 0) == PyTuple_GET_ITEM(name_out, 0))) {
         PyObject *out = named ? args[n] : by_place && args[nin] != Py_None ? args[nin] : NULL;
         if (out && PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1 && !by_place)

@@ -140,8 +140,12 @@ def test_a_number_is_written_where_a_mask_says(bound: float) -> None:
 def test_few_places_of_a_mask_need_no_select() -> None:
     _, x, _ = arrays(lazynp)
     before = profile.plans
-    x[x > 0.99] = 0.25
-    assert x._b_ is x._s_.buf is not None
+    for number in (0.25, numpy.float32(0.5), numpy.int8(3)):
+        x[x > 0.99] = number
+        assert x._b_ is x._s_.buf is not None
+    z = lazynp.array(x._h_ * 1j)
+    z[abs(z) > 0.99] = numpy.complex64(2 + 1j)
+    assert z._b_ is z._s_.buf is not None
     assert profile.plans == before
 
 

@@ -272,6 +272,28 @@ def test_broadcast_arrays_are_written_with_one_warning(n: int, mode: str) -> Non
     assert kinds == [w[0] for w in said(numpy, write)] == ["DeprecationWarning"]
 
 
+@pytest.mark.parametrize("n", [5, N])
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_out_by_position_is_told_as_numpy_does(name: str, n: int) -> None:
+    """NumPy deprecates it from 2.4 on; a warning that is an error comes before anything is written."""
+
+    def place(m: Any) -> Any:
+        out = m.zeros(n)
+        assert getattr(m, name)(m.arange(float(n)), 2.0, out) is out
+        return out
+
+    assert said(numpy, place) == said(lazynp, place)
+    out = lazynp.zeros(n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert numpy.array_equal(place(lazynp), place(numpy))
+        if said(numpy, place):
+            warnings.simplefilter("error")
+            with pytest.raises(DeprecationWarning, match="more than 2 positional"):
+                getattr(lazynp, name)(lazynp.ones(n), 2.0, out)
+            assert not out.any()
+
+
 class Values:
     """Arrays that errors come of, made where none are asked for."""
 

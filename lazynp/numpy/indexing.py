@@ -69,7 +69,7 @@ from .index import is_plain, normalize
 from .layout import at_once
 from .line_warnings import at_line
 from .masked import FEW, select, selection_of, write_last_axes, write_selection
-from .record import as_node, cast_node, errors_kept, known_small, moved_node
+from .record import PYTHON_SCALARS, as_node, cast_node, errors_kept, known_small, moved_node
 
 FULL_INT = (int, numpy.integer)
 
@@ -350,7 +350,8 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
 def writes_few(self: ndarray, key: Any, value: Any) -> bool:
     """Whether a mask's write of a number is of few elements of a large array at hand, so that NumPy's takes less than a
     select, which has to pass all of it. A mask that is pending by itself is computed for that."""
-    if type(self) is not ndarray or type(value) not in (bool, int, float) or not is_own_mask(self, key):
+    number = type(value) in PYTHON_SCALARS or isinstance(value, numpy.generic)
+    if type(self) is not ndarray or not number or not is_own_mask(self, key):
         return False
     if not at_once(self) or not flag_of_writes(self._h_):
         return False
