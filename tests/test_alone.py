@@ -39,6 +39,10 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "any": lambda m, x, i: (x > 3).any() | m.zeros(1, bool),
     "largest": lambda m, x, i: m.abs(x).max() + m.zeros(1),
     "spread": lambda m, x, i: x.std() + m.zeros(1),
+    "copy of a view": lambda m, x, i: x[::-2].copy(),
+    "turned copy": lambda m, x, i: x.reshape(500, 500).T.copy(),
+    "copy of a part": lambda m, x, i: m.ascontiguousarray(x.reshape(500, 500)[:, 1:490]),
+    "copy of a row for all": lambda m, x, i: m.broadcast_to(i[:500], (500, 500)).copy(),
     "division by zero": lambda m, x, i: x / m.zeros(SIZE),
 }
 
@@ -134,3 +138,14 @@ def test_an_error_is_that_of_the_value() -> None:
     with pytest.raises(numpy.linalg.LinAlgError, match="Singular"):
         numpy.asarray(lazynp.linalg.inv(a))
     assert lazynp.ones(3).sum() == 3.0
+
+
+def test_a_copy_of_a_view_is_made_once() -> None:
+    """What the array remembers of views that were read is not the copy's value, which would be copied for a write."""
+    x, _ = arrays(lazynp)
+    for copy in (lambda: x[::-1].copy(), lambda: x.reshape(500, 500).T.copy(), lambda: lazynp.array(x[5:-7])):
+        made = copy()
+        there = made._host_().ctypes.data
+        made[3] = 2.0
+        assert made._host_().ctypes.data == there == made.__array__().ctypes.data
+    assert numpy.array_equal(x._host_(), arrays(numpy)[0])

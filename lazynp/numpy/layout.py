@@ -45,6 +45,9 @@ def laid(self: Any, order: str, target: Any = None) -> ndarray:
     straight = self if turned is None else in_memory_order((self,), turned)[0]
     nodes, memory = nodes_in_place((straight,)) if is_native(self.dtype) else (None, [])
     node = straight._node_() if nodes is None else nodes[0]
+    reads, view = straight._s_.reads, straight._view_()
+    if reads is not None and view is not None and reads.get(view) is node:
+        reads.pop(view, None)  # else the value would be the array's, too, and copied before it is written to
     node = node if target is None else cast_node(node, target)
     out = array_of(node)
     finish(node, memory)

@@ -27,7 +27,7 @@ from .numpy_calls import ERRORS, SILENT, call_of
 from .pool import pool
 from .profile import profile
 from .segment import labelled
-from .steps import own
+from .steps import COPIES, copy_all, own
 from .storage import held
 
 FEW = 8  # nodes: the operation, the views that it reads, and what little it is made of
@@ -96,6 +96,11 @@ def rolled(node: Node) -> Any:
 
 def called(node: Node, args: list[Any]) -> Any:
     """What NumPy makes of the operands, silently. A profile times it, as it does `of_library`."""
+    if node.op.kind == VIEW:  # type: ignore[union-attr]
+        copy = pool.empty(node.shape, node.dtype)
+        view = shown(node, args[0])
+        copy_all(copy if copy.shape == view.shape else copy.reshape(view.shape), view)
+        return copy
     token = ERRORS.set(SILENT)
     try:
         return own(call_for(node)(*args), args)
@@ -137,6 +142,8 @@ def is_light(node: Node) -> bool:
         return op.n_out == 1 and node.site is None and op.name != "callback"
     if op.kind == MAP:
         return op.code is not None and op.code.cost <= LIGHT and math.prod(node.shape) <= WIDE
+    if op.kind == VIEW:  # a copy of it, in parts of which nothing else is asked for
+        return op.name not in COPIES and math.prod(node.shape) <= WIDE
     return op.kind == REDUCE and size(node.inputs[0]) <= MOST
 
 
