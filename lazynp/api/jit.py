@@ -136,10 +136,8 @@ class Jit(CallBase):
     `door` is the one whose arrays the function sees where no argument is an array.
 
     Attributes:
-        _tells_unused: whether it warns of donated arguments whose buffers are of no use.
     """
 
-    _tells_unused = True
 
     def __init__(self, fun: Callable[..., Any], door: Door, static: Static = Static()) -> None:  # noqa: B008
         mine = type(self)  # a callable object may have attributes of the names of our methods
@@ -286,11 +284,15 @@ class Jit(CallBase):
             fitting.append(fits)
             given.append(fits and doors.get(type(x)) is self._known)
         unused = tuple([d and not f for d, f in zip(call.donated, fitting)])
-        if any(unused) and unused not in entry.unused and self._tells_unused:
-            entry.unused.add(unused)
-            names = ", ".join([str(n.aval) for n, u in zip(call.nodes, unused) if u])
-            warnings.warn(f"Some donated buffers were not usable: {names}.", stacklevel=4)
+        self._tell_unused(entry, unused, [str(n.aval) for n in call.nodes])
         return tuple(given)
+
+    def _tell_unused(self, entry: Entry, unused: tuple[bool, ...], types: Sequence[str]) -> None:
+        """Warn once of the donated arguments whose buffers are of no use."""
+        if any(unused) and unused not in entry.unused:
+            entry.unused.add(unused)
+            names = ", ".join([t for t, u in zip(types, unused) if u])
+            warnings.warn(f"Some donated buffers were not usable: {names}.", stacklevel=5)
 
     def _give(self, call: Call, entry: Entry, deleted: Sequence[bool]) -> tuple[bool, ...]:
         """Take the buffers of arguments from their owners; which may be overwritten: nobody else has their nodes."""

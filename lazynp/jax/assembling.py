@@ -231,8 +231,6 @@ def make_array_from_single_device_arrays(
             "If `dtype` is provided to `jax.make_array_from_single_device_arrays`, it must match the dtype of the "
             f"addressable shards. Got dtype={np.dtype(dtype)} and shard dtype={arrays[0].dtype}`."
         )
-    if len(devices) == 1:
-        return assembled(shape, sharding, dict(zip(devices, arrays)), arrays[0].dtype)
     parts = {next(iter(a.devices())): a for a in arrays}
     if len(parts) < len(arrays):
         raise ValueError(
@@ -240,9 +238,10 @@ def make_array_from_single_device_arrays(
             f"device IDs {[next(iter(a.devices())).id for a in arrays]}"
         )
     if set(parts) != devices:
+        missing, more = {d.id for d in devices - set(parts)}, {d.id for d in set(parts) - devices}
         raise ValueError(
-            f"Addressable devices and per-device arrays devices do not match. Sharding contains devices "
-            f"{devices - set(parts)} that are not present in per-device arrays. Per-device arrays contain devices "
-            f"{set(parts) - devices} that are not present in the sharding."
+            f"Addressable devices and per-device arrays devices do not match. Sharding contains devices {missing} that "
+            f"are not present in per-device arrays. Per-device arrays contain devices {more} that are not present in "
+            "the sharding."
         )
     return assembled(shape, sharding, parts, arrays[0].dtype)

@@ -24,7 +24,7 @@ def check_explicit(to: Sharding, what: str) -> None:
             raise ValueError(
                 f"PartitionSpec passed to {what} cannot contain axis names that are of type Auto or Manual. Got "
                 f"PartitionSpec: {PartitionSpec(*[p for p in to.spec.partitions])} with axis name: {name} of type: "
-                f"AxisType.{kind!r}."
+                f"AxisType.{kind!r}"
             )
 
 

@@ -19,7 +19,7 @@ from .placement import check_fits, is_where, no_mesh, placed, resolved
 from .processes import spanning
 from .sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, shards_of
 from .specs import check_no_axis_twice
-from .spreading import as_written, assignment, named_sharding, refuse_devices, sharding_at, split_of
+from .spreading import as_written, assignment, known, named_sharding, refuse_devices, sharding_at, split_of
 from .tree_util import keystr, prefix_errors, tree_leaves_with_path
 from .unreduced import pending, with_pending
 
@@ -246,7 +246,9 @@ def argument_texts(f: Any, given: tuple[Any, Any], nodes: Sequence[Node]) -> lis
     if len(names) != len(nodes):  # some are static
         names = [f"{i}" for i in range(len(nodes))]
     return [
-        f"argument {name} of {name_of(f)} with shape {n.aval} and" if sharding_at(n) is not None else "ARG_SHARDING"
+        f"argument {name} of {name_of(f)} with shape {shaped(n.aval, known.get(n))} and"
+        if sharding_at(n) is not None
+        else "ARG_SHARDING"
         for name, n in zip(names, nodes)
     ]
 

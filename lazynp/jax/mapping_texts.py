@@ -11,7 +11,9 @@ import optree
 from ..graph.node import Node
 from ..signatures import leaf_names, name_of
 from ..tree import NAMESPACE
+from .aval import shaped
 from .sharding import PartitionSpec, axes_of
+from .spreading import known
 from .tree_util import keystr, tree_leaves_with_path, tree_map_with_path
 
 
@@ -29,7 +31,8 @@ def refuse_uneven(x: Node, axis: int, spec: PartitionSpec, mesh: Any, name: str,
     """Raise ValueError for an axis that mesh axes do not divide."""
     names = axes_of(spec[axis])
     n = math.prod([mesh.shape[a] for a in names])
-    shaped_name = ", ".join([f"{k} of shape {x.aval}" if not i else k for i, k in enumerate(name.split(", "))])
+    first, *more = name.split(", ")
+    shaped_name = ", ".join([f"{first} of shape {shaped(x.aval, known.get(x))}", *more])
     over = f"mesh axis {names[0]!r} (of size {n})" if len(names) == 1 else f"mesh axes {names} (of total size {n})"
     raise ValueError(
         f"shard_map applied to the function '{fun}' was given argument arrays with axis sizes that are not evenly "

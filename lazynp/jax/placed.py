@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import weakref
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -74,6 +76,10 @@ class Shown(Jit):
 
     def _usable(self, call: Call, entry: Entry) -> tuple[bool, ...]:
         """Raises JaxRuntimeError where an array is donated and used by another argument of the same call."""
+        self._check_twice(call)
+        return super()._usable(call, entry)
+
+    def _check_twice(self, call: Call) -> None:
         for i, (x, donated) in enumerate(zip(call.leaves, call.donated)):
             others = [j for j, y in enumerate(call.leaves) if y is x and j != i]
             if donated and others and isinstance(x, Array):
@@ -81,7 +87,6 @@ class Shown(Jit):
                     "INVALID_ARGUMENT: Attempt to use a buffer that was previously donated in the same call to "
                     f"Execute() (flattened argument {others[0]}, which is argument {i} too)."
                 )
-        return super()._usable(call, entry)
 
     def _params(self, call: Call, entry: Entry) -> dict[str, Any]:
         """What equations of calls say, besides the graph."""
@@ -108,6 +113,16 @@ class Shown(Jit):
         return tuple([where_to(p, parameter) or UNSPECIFIED for p in spread_places(where, tree, parameter)])
 
 
+def part_shape(n: Node, lies: Any) -> tuple[int, ...]:
+    """The shape of what one device has of an array that lies so."""
+    return n.shape if lies is None else tuple(lies.shard_shape(n.shape))
+
+
+def part_bytes(n: Node, lies: Any) -> int:
+    """How many bytes of an array that lies so one device has."""
+    return math.prod(part_shape(n, lies)) * n.dtype.itemsize
+
+
 class Placed(Shown):
     """A jitted function for arguments that lie on devices in one way: what it traces knows how they lie.
 
@@ -119,7 +134,6 @@ class Placed(Shown):
     def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...], traced: Table) -> None:
         super().__init__(lying_as(fun, shardings), door, static)
         self._lies, self._graphs = shardings, traced
-        self._tells_unused = not any([s is not None and s.num_devices > 1 for s in shardings])
 
     def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Over arrays of several processes, operation by operation: each device computes its part."""
@@ -133,20 +147,26 @@ class Placed(Shown):
         return finish(entry, call, wrap_all(entry.door, inline(entry.function, call.nodes)))
 
     def _usable(self, call: Call, entry: Entry) -> tuple[bool, ...]:
-        """Of arrays on a mesh those that a result can use: of their size, dtype and sharding."""
-        usable = super()._usable(call, entry)
-        if not any([u and isinstance(s, NamedSharding) for u, s in zip(usable, self._lies)]):
-            return usable
+        """Of arrays on several devices those that are used, and whose parts have the size of those of a result. Where
+        `out_shardings` says how all results lie, JAX warns of the others."""
+        if not any([s is not None and s.num_devices > 1 for s in self._lies]):
+            return super()._usable(call, entry)
+        self._check_twice(call)
+        said, inputs = self._said_of_results(entry), entry.function.inputs
         outs = entry.function.outputs[: entry.out.num_leaves]
-        lies = [to or known.get(x) for to, x in zip(self._said_of_results(entry), outs)]
-
-        def fits(n: Node, s: Any) -> bool:
-            alike = [t for t, x in zip(lies, outs) if (x.aval.size, x.dtype) == (n.aval.size, n.dtype)]
-            return any([s.is_fully_replicated if t is None else t.is_equivalent_to(s, n.ndim) for t in alike])
-
-        return tuple(
-            [u and (not isinstance(s, NamedSharding) or fits(n, s)) for u, s, n in zip(usable, self._lies, call.nodes)]
-        )
+        used = set(toposort([*entry.function.outputs, *entry.function.effects]))
+        free = Counter([part_bytes(x, to or known.get(x)) for to, x in zip(said, outs)])
+        given, unused = [], []
+        for x, n, inside, s, donated in zip(call.leaves, call.nodes, inputs, self._lies, call.donated):
+            size = part_bytes(n, s)
+            fits = donated and inside in used and free[size] > 0
+            free[size] -= fits
+            given.append(fits and isinstance(x, Array))
+            unused.append(donated and inside in used and not fits)
+        if None not in said:
+            types = [str(n.aval._replace(shape=part_shape(n, s))) for n, s in zip(call.nodes, self._lies)]
+            self._tell_unused(entry, tuple(unused), types)
+        return tuple(given)
 
     def _said_of_results(self, entry: Entry) -> list[Any]:
         """For each result the sharding that `out_shardings` says; None where it says nothing."""

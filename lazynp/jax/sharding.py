@@ -188,6 +188,11 @@ class NamedSharding(Sharding):
         check_spec(mesh, spec)
         state.meshes = state.meshes or isinstance(mesh, Mesh)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("mesh", "spec") and name in vars(self):
+            raise AttributeError(f"property of {type(self).__name__!r} object has no setter")
+        object.__setattr__(self, name, value)
+
     @property
     def memory_kind(self) -> str | None:
         return self._memory if isinstance(self.mesh, Mesh) or self._memory != "device" else None

@@ -461,7 +461,8 @@ def check_devices(node: Node, found: Sequence[Sharding | None], named: Sequence[
         by_name = node.op.kind == MAP and len(node.inputs) == 2 or node.op.name == "matmul"  # type: ignore[union-attr]
         names = ("x", "y") if by_name else [f"args[{i}]" for i in range(len(node.inputs))]
         what = primitive(node)
-        pairs = [(f"argument {k} of {what} with shape {a.aval} and", s) for k, a, s in zip(names, node.inputs, found)]
+        types = [shown(a, on_explicit_axes(s, a)) for a, s in zip(node.inputs, found)]
+        pairs = [(f"argument {k} of {what} with shape {t} and", s) for k, t, s in zip(names, types, found)]
         if numbers:
             pairs.append(("jit's context mesh", NamedSharding(around, PartitionSpec())))
         refuse_devices(pairs)

@@ -52,6 +52,7 @@ from .jit_places import (
 )
 from .layouts import format_of, order_of, orders, place_of
 from .mesh import Setting
+from .module_text import Argument, arguments_of, asked_for, module_text
 from .placed import Placed, Shown, check_donated, keep_graph, traced_along
 from .placement import in_order, is_where, placed
 from .references import Passing, Touched, among
@@ -239,10 +240,21 @@ class Lowered(Stage):
     """A function that is ready to be compiled."""
 
     def as_text(self, dialect: str | None = None, **options: Any) -> str:
-        """The graph, a line a node, in whatever dialect. Raises ValueError for one that JAX has not."""
-        if dialect not in (None, "stablehlo", "hlo"):
+        """A module in StableHLO's form; for "hlo" the graph, a line a node. Raises ValueError for other dialects."""
+        if dialect == "hlo":
+            return show(self._entry.function.outputs)
+        if dialect not in (None, "stablehlo"):
             raise ValueError(f"unknown dialect: {dialect}")
-        return show(self._entry.function.outputs)
+        with to_be_shown():
+            entry = self._jitted._entry(self._call)
+        inputs, outputs = entry.function.inputs, entry.function.outputs[: entry.out.num_leaves]
+        jaxpr, results = closed(entry.function, entry.since), flatten(self.out_info)[0]
+        lies = [s or known.get(x) for s, x in zip(self._owner._pinned_inputs(self._call), inputs)]
+        donated = self._call.donated or (False,) * len(inputs)
+        said = arguments_of(self._types(inputs), lies, donated, results)
+        named = [f'jax.result_info = "{name}"' for name in result_names(unflatten(entry.out, outputs))]
+        asked = [Argument(asked_for(r.sharding, self._owner._out), (words,)) for r, words in zip(results, named)]
+        return module_text(self.fun_name, jaxpr, said, asked, self._owner._keep_unused)
 
     def compiler_ir(self, dialect: str | None = None) -> str:
         return self.as_text(dialect)

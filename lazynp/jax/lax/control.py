@@ -21,7 +21,7 @@ from ..branches import calling_back
 from ..reference_loops import run_cond, run_fori, run_scan, run_switch, run_while, with_references
 from ..varying import one_type
 from .call import public
-from .typed_bodies import cond_over, fori_over, scan_over, while_over
+from .typed_bodies import cond_over, fori_over, scan_over, switch_over, while_over
 
 
 def of_known_length(scan: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,7 +41,9 @@ associative_scan = public(through(control.associative_scan, door))
 cond = public(one_type(cond_over(with_references(calling_back(through(control.cond, door), slice(1, 3)), run_cond))))
 fori_loop = public(one_type(fori_over(with_references(through(control.fori_loop, door), run_fori))))
 scan = public(of_known_length(one_type(scan_over(with_references(through(control.scan, door), run_scan)))))
-switch = public(one_type(with_references(calling_back(through(control.switch, door), slice(1, 2)), run_switch)))
+switch = public(
+    one_type(switch_over(with_references(calling_back(through(control.switch, door), slice(1, 2)), run_switch)))
+)
 while_loop = public(one_type(while_over(with_references(through(control.while_loop, door), run_while))))
 
 

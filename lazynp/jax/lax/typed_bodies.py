@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...once import stands_for
-from ...ops.flow import carry_name
+from ...ops.flow import carry_name, who_is
 from ...tree import flatten
 from ..array import Array, as_node
 from ..sharding import NamedSharding, get_abstract_mesh
@@ -171,15 +171,39 @@ def types_of(tree: Any) -> tuple[Any, list[tuple[Split | None, str]]]:
     return structure, [(explicit_split(x), type_text(x)) for x in leaves]
 
 
-def check_branches(x: Any, y: Any) -> None:
-    """Raise TypeError where the results of two branches, given by their types, lie in different ways."""
+def branch_error(what: str, names: Sequence[str], fs: Sequence[Body], x: Any, y: Any) -> TypeError | None:
+    """For two branches of these names whose results, given by their types, lie in different ways."""
     for (a, one), (b, other) in () if x[0] != y[0] else zip(x[1], y[1]):
         if unlike(a, b, len(a or b or ())):
-            raise TypeError(
-                "cond branches must have equal output types but they differ.\n\nThe output of true_fun has type "
-                f"{one} but the corresponding output of false_fun has type {other}.\n\nRevise "
-                "true_fun and/or false_fun so that all output types match."
+            who = who_is(names[0], fs[0], names[1], fs[1])
+            return TypeError(
+                f"{what} branches must have equal output types but they differ.\n\n{who}\nThe output of {names[0]} has "
+                f"type {one} but the corresponding output of {names[1]} has type {other}.\n\nRevise {names[0]} and/or "
+                f"{names[1]} so that all output types match."
             )
+    return None
+
+
+def branching(what: str, names: Sequence[str], fs: Sequence[Body], operands: Any) -> list[Body]:
+    """The functions of branches, which know how the operands lie, and whose results have to lie in one way."""
+    lies, types = lies_of(operands), {}
+
+    def alike(i: int, fun: Body) -> Body:
+        @functools.wraps(fun)
+        def checked(*args: Any) -> Any:
+            out = typed(fun, lies)(*args)
+            types[i] = types_of(out)
+            if len(types) == len(fs):
+                for j in range(1, len(fs)):
+                    error = branch_error(what, (names[0], names[j]), (fs[0], fs[j]), types[0], types[j])
+                    if error is not None:
+                        raise error
+            return out
+
+        # Branches that lie on no mesh are compared with one another where all are traced.
+        return checked if any(lies) else standing_for(fun, (), checked)
+
+    return [alike(i, fun) for i, fun in enumerate(fs)]
 
 
 def cond_over(cond: Any) -> Any:
@@ -187,22 +211,22 @@ def cond_over(cond: Any) -> Any:
 
     @functools.wraps(cond)
     def call(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **options: Any) -> Any:
-        if not state.on or not callable(true_fun) or not callable(false_fun):
-            return cond(pred, true_fun, false_fun, *operands, **options)
-        lies, types = lies_of(operands), {}
+        fs = [true_fun, false_fun]
+        if state.on and callable(true_fun) and callable(false_fun):
+            fs = branching("cond", ("true_fun", "false_fun"), fs, operands)
+        return cond(pred, *fs, *operands, **options)
 
-        def alike(name: str, fun: Body) -> Body:
-            @functools.wraps(fun)
-            def checked(*args: Any) -> Any:
-                out = typed(fun, lies)(*args)
-                types[name] = types_of(out)
-                if len(types) == 2:
-                    check_branches(types["true"], types["false"])
-                return out
+    return call
 
-            # Branches that lie on no mesh are compared with one another where both are traced.
-            return checked if any(lies) else standing_for(fun, (), checked)
 
-        return cond(pred, alike("true", true_fun), alike("false", false_fun), *operands, **options)
+def switch_over(switch: Any) -> Any:
+    """`switch`, whose functions know how the operands lie, and whose results have to lie in one way."""
+
+    @functools.wraps(switch)
+    def call(index: Any, branches: Any, *operands: Any, **options: Any) -> Any:
+        if state.on and isinstance(branches, (list, tuple)) and len(branches) > 1 and all(map(callable, branches)):
+            names = ["branch 0", *[f"branch{i}" for i in range(1, len(branches))]]
+            branches = branching("switch", names, branches, operands)
+        return switch(index, branches, *operands, **options)
 
     return call
