@@ -298,10 +298,12 @@ static PyObject *of_class(PyObject *o, PyTypeObject *kind, PyObject *part, int s
     if (shares <= 0) {
         whole = wrap(Py_NewRef(part));
         done = whole ? PyObject_CallOneArg(pinned, ((Handle *)whole)->s) : NULL;
+        if (done && shares < 0) /* which does not own its memory */
+            Py_SETREF(part, PyArray_View((PyArrayObject *)part, NULL, NULL));
         Py_XDECREF(done);
-        if (!done) {
+        if (!done || !part) {
             Py_XDECREF(whole);
-            Py_DECREF(part);
+            Py_XDECREF(part);
             return NULL;
         }
     }

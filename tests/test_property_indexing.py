@@ -218,3 +218,37 @@ def test_indexing(block: int) -> None:
         differ += [text for s in (SETTINGS[0], SETTINGS[1 + seed % 3]) if (text := difference(case, s))][:1]
     print(f"{len(seeds)} cases of indexing, each in two modes; {len(differ)} differ")
     assert not differ, "\n\n" + "\n\n".join(differ[:5]) + f"\n\n{len(differ)} of {len(seeds)} differ"
+
+
+class Provider:
+    """An object that NumPy asks for an array."""
+
+    def __init__(self, m: Any, value: Any) -> None:
+        self.m, self.value = m, value
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.m.array(self.value, dtype)
+
+
+class Place(Provider):
+    def __index__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("small", [0, 8])
+@pytest.mark.parametrize("value", [[1.0], [], 2.5, [2, 0], [True, False] * 10])
+@pytest.mark.parametrize("kind", [Provider, Place])
+def test_keys_that_provide_an_array(kind: Any, value: Any, small: int) -> None:
+    """Empty ones are places, whatever their dtype, and other floats are told to be no arrays of integers."""
+    found = []
+    for m in (numpy, lazynp):
+        x, key = m.arange(20), kind(m, value)
+        with lazynp.config(small=small):
+            for of in (key, (..., key), (slice(3), key)):
+                try:
+                    found.append((m, numpy.asarray(x[of]).tolist()))
+                    x[of] = 5
+                    found.append((m, x.tolist()))
+                except (IndexError, TypeError) as error:
+                    found.append((m, str(error)))
+    assert [v for m, v in found if m is lazynp] == [v for m, v in found if m is numpy]

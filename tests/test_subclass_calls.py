@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -124,3 +126,95 @@ def test_subclasses(name: str, kind: str, mode: str) -> None:
         assert seen(found) == wanted
         if kind == "wrapping":
             assert ours.wraps == theirs.wraps
+
+
+def overriding(m: Any) -> Any:
+    """A class whose methods count their calls, and go by a base's or by a function that could call them again."""
+
+    class Overriding(m.ndarray):  # type: ignore[misc]
+        calls: ClassVar[list[str]] = []
+
+        def copy(self, order: Any = "C") -> Any:
+            self.calls.append("copy")
+            return copy.copy(self)
+
+        def transpose(self, *axes: Any) -> Any:
+            self.calls.append("transpose")
+            return self.T
+
+        def swapaxes(self, one: int, other: int) -> Any:
+            self.calls.append("swapaxes")
+            return self.mT
+
+    for name in ("diagonal", "ravel", "reshape", "view"):
+
+        def method(self: Any, *args: Any, name: str = name, **kwargs: Any) -> Any:
+            self.calls.append(name)
+            return getattr(m.ndarray, name)(self, *args, **kwargs)
+
+        setattr(Overriding, name, method)
+    return Overriding
+
+
+OVERRIDDEN: dict[str, Callable[..., Any]] = {
+    "copy": lambda m, x: x.copy(),
+    "copy.copy": lambda m, x: copy.copy(x),
+    "copy.deepcopy": lambda m, x: copy.deepcopy(x),
+    "transpose": lambda m, x: x.transpose(),
+    "swapaxes": lambda m, x: x.swapaxes(0, 1),
+    "T": lambda m, x: x.T,
+    "mT": lambda m, x: x.mT,
+    "outer": lambda m, x: m.add.outer(x, x),
+    "argmax": lambda m, x: x.argmax(),
+    "trace": lambda m, x: x.trace(),
+    "insert": lambda m, x: m.insert(x[0], 1, 9),
+    "delete": lambda m, x: m.delete(x[0], 1),
+    "correlate": lambda m, x: m.correlate(x[0], [1.0, 2]),
+    "correlate of the second": lambda m, x: m.correlate([1.0, 2, 3], x[0]),
+    "packbits": lambda m, x: m.packbits(x > 3),
+    "unpackbits": lambda m, x: m.unpackbits(x.astype("u1")),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", OVERRIDDEN)
+def test_methods_that_a_class_overrides(name: str, mode: str) -> None:
+    """What is NumPy's C code calls none of them, and what it makes is of the class."""
+    found = []
+    for m in (numpy, lazynp):
+        kind = overriding(m)
+        with lazynp.config(**MODES[mode]):
+            x = m.ndarray.view(m.arange(12.0).reshape(3, 4), kind)
+            kind.calls.clear()
+            value = OVERRIDDEN[name](m, x)
+        found.append((seen(value), kind.calls))
+    assert found[1] == found[0]
+
+
+def test_outer_of_masked_arrays_makes_no_matrix() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = lazynp.ma.array([1.0, 2.0], mask=[0, 1])
+        assert lazynp.multiply.outer(x, x).tolist() == [[1.0, None], [None, None]]
+
+
+ADVANCED: dict[str, Callable[..., Any]] = {
+    "list": lambda m, x: x[[0, 2]],
+    "mask": lambda m, x: x[m.asarray(x) > 3],
+    "mask of the class": lambda m, x: x[x > 3],
+    "places": lambda m, x: x[m.array([0]), [1]],
+    "rows of columns": lambda m, x: x[..., [0]],
+    "unique": lambda m, x: m.unique(x),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ADVANCED)
+def test_what_an_advanced_index_chooses_has_a_base(name: str, mode: str) -> None:
+    """NumPy makes a plain array of it, of which the result is a view."""
+    found = []
+    for m in (numpy, lazynp):
+        with lazynp.config(**MODES[mode]):
+            x = ADVANCED[name](m, made("named", m, numpy.arange(12.0).reshape(3, 4)))
+            found.append((seen(x), x.flags.owndata, type(x.base).__name__))
+    assert found[1] == found[0]

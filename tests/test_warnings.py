@@ -455,3 +455,28 @@ def test_warnings_that_are_kept(settings: dict[str, Any]) -> None:
                 with numpy.errstate(all="ignore"):
                     f(lazynp, ours)
             assert not found
+
+
+@pytest.mark.parametrize("settings", [{"mode": "graph"}, {"mode": "auto", "small": 0}])
+@pytest.mark.parametrize("action", ["default", "module", "once"])
+def test_warnings_that_are_kept_once(action: Any, settings: dict[str, Any]) -> None:
+    found = []
+    for m in (numpy, lazynp):
+        with lazynp.config(**settings), warnings.catch_warnings(record=True) as kept:
+            warnings.simplefilter(action)
+            x = m.zeros(3) * 1
+            for _ in range(2):
+                1 / x
+            found.append([str(w.message) for w in kept])
+    assert len(found[0]) == 1 and found[1] == found[0]
+
+
+@pytest.mark.parametrize("settings", [{"mode": "graph"}, {"mode": "auto", "small": 0}])
+def test_warnings_that_a_function_of_the_program_shows(settings: dict[str, Any], monkeypatch: Any) -> None:
+    """As `logging.captureWarnings` has them."""
+    shown = []
+    with lazynp.config(**settings), warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", lambda message, *args, **kwargs: shown.append(str(message)))
+        1 / (lazynp.zeros(3) * 1)
+    assert shown == ["divide by zero encountered in divide"]

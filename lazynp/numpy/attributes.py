@@ -83,7 +83,7 @@ def get_t(self: Any) -> Any:
         return out
     if own(self):
         return derived(self, TRANSPOSE, tuple(range(self.ndim - 1, -1, -1)))
-    return self.transpose()
+    return ndarray.transpose(self)  # type: ignore[attr-defined]
 
 
 def get_mt(self: Any) -> Any:
@@ -92,7 +92,7 @@ def get_mt(self: Any) -> Any:
         raise ValueError("matrix transpose with ndim < 2 is undefined")
     if own(self):
         return derived(self, TRANSPOSE, (*range(ndim - 2), ndim - 1, ndim - 2))
-    return self.swapaxes(-1, -2)
+    return ndarray.swapaxes(self, -1, -2)  # type: ignore[attr-defined]
 
 
 def get_real(self: Any) -> Any:
@@ -507,7 +507,7 @@ SPECIAL: dict[str, Any] = {
     "__reduce_ex__": pickled_with,
     "__setstate__": set_state,
     "__sizeof__": lambda self: self._host_().__sizeof__(),
-    "__copy__": lambda self: self.copy("K"),
+    "__copy__": lambda self: ndarray.copy(self, "K"),  # type: ignore[attr-defined]  # not a subclass's own `copy`
     "__deepcopy__": deep_copy,
     "__dlpack__": dlpack,
     "__dlpack_device__": dlpack_device,

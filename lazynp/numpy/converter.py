@@ -42,7 +42,8 @@ class array_converter:
         keep = pyscalars == "preserve" or pyscalars == "convert_if_no_array" and not all(map(is_python, self.objects))
         out = [x if keep and is_python(x) else a for x, a in zip(self.objects, self.arrays)]
         if not subok:
-            out = [x.view(ndarray) if isinstance(x, Handle) and type(x) is not ndarray else x for x in out]
+            view = ndarray.view  # type: ignore[attr-defined]
+            out = [view(x, ndarray) if isinstance(x, Handle) and type(x) is not ndarray else x for x in out]
         return tuple(out)
 
     def result_type(self, /, extra_dtype: Any = None, *, ensure_inexact: bool = False) -> Any:

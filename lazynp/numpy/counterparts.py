@@ -3,6 +3,7 @@ values."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from typing import Any
@@ -30,7 +31,8 @@ from . import (  # noqa: F401
 from .array import Writes, ndarray
 from .attributes import reconstruct
 from .converter import array_converter
-from .host import host_function, unwrap
+from .host import host_function, of_class, unwrap
+from .overrides import is_subclass
 
 WRITES: dict[str, tuple[int | str, ...]] = {
     "copyto": (0, "dst"),
@@ -194,6 +196,8 @@ def counterpart(name: str, value: Any) -> Any:
         ours = functions.first(RECORDED[name], ours)
     if name in LIKE:
         ours = liked(name, ours)
+    if name in KEEPS:
+        ours = keeping(ours, *KEEPS[name])
     if type(value) is types.BuiltinFunctionType:
         host = ours
         ours = signed(Builtin(host), value)
@@ -207,6 +211,24 @@ def counterpart(name: str, value: Any) -> Any:
         dispatch.array_functions.add(ours)
     made[id(value)] = (value, ours)
     return ours
+
+
+# How many arguments of these have a class that the result gets, and whether its `__array_finalize__` is told of one.
+KEEPS = {"packbits": (1, False), "unpackbits": (1, False), "correlate": (2, True), "correlate2": (2, True)}
+
+
+def keeping(function: Any, count: int, tells: bool) -> Any:
+    """A function whose result is of its arguments' class."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        value = function(*args, **kwargs)
+        if type(value) is not ndarray or not any(map(is_subclass, args[:count])):
+            return value
+        leader = native.leader_of(args[:count])
+        return of_class(type(leader), value, leader if tells else None) if is_subclass(leader) else value
+
+    return call
 
 
 LIKE = ("frombuffer", "fromfile", "fromiter", "fromstring")

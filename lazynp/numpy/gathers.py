@@ -43,7 +43,10 @@ def places_of(x: Any, key: Any, straight: bool) -> Places | None:
     axis = 0
     for k in key if type(key) is tuple else (key,):
         if type(k) is list or isinstance(k, (Handle, numpy.ndarray)):
-            given, k = k, numpy.asarray(k._host_() if isinstance(k, Handle) else k)
+            try:
+                given, k = k, numpy.asarray(k._host_() if isinstance(k, Handle) else k)
+            except ValueError:  # lists of unequal lengths, or of what makes itself an array of ours
+                return None
             if type(given) is list and not k.size:
                 k = k.astype(numpy.intp)
             known_axes = not any([i is Ellipsis for i in index])

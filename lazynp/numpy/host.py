@@ -540,7 +540,7 @@ def of_class(cls: Any, base: ndarray, parent: Any, owner: Any = None) -> Any:
     lies_still = (details := base._s_.details) is not None and details.pin
     h = base._host_() if lies_still else base._pin_()
     out = new_handle(cls)
-    bind(out, base._s_, SUBCLASS, h, HOST_VIEW)
+    bind(out, base._s_, SUBCLASS, h.view() if owner is not None and h.flags.owndata else h, HOST_VIEW)
     if owner is not None and type(owner) is not ForeignArray:
         set_base(out, root(owner, cls))
     finalize = cls.__array_finalize__

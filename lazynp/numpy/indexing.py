@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -63,7 +64,6 @@ from .host import (
     shows,
     to_host,
     traced,
-    unwrap,
 )
 from .index import is_plain, normalize
 from .layout import at_once
@@ -167,10 +167,11 @@ def host_part(self: ndarray, key: Any) -> Any:
         note_work("ndarray.__getitem__", (self,))
     if type(self) is ndarray:
         return like(self, part, [self])
-    if part.base is None and has_array(key):  # NumPy makes a plain array first, of which the result is a view
+    owner = self if part is h else owner_of(part, [self])
+    if owner is None and has_array(key):  # NumPy makes a plain array first, of which the result is a view
         plain = fresh(part)
         return of_class(type(self), plain, self, plain)
-    return of_type(type(self), part, self, owner_of(part, [self]) if part is not h else self)
+    return of_type(type(self), part, self, owner)
 
 
 def has_ellipsis(key: Any) -> bool:
@@ -216,7 +217,11 @@ def host_key(key: Any) -> Any:
         return slice(host_key(key.start), host_key(key.stop), host_key(key.step))
     if type(key) is list:
         return [host_key(k) for k in key]
-    return unwrap(key) if makes_array(key) else key
+    if not makes_array(key):
+        return key
+    with contextlib.suppress(TypeError):  # which NumPy asks for first
+        return operator.index(key)
+    return ArrayProvider(key, [])
 
 
 def advanced_getitem(self: ndarray, key: Any) -> Any:

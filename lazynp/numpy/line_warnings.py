@@ -29,6 +29,8 @@ def level_of_other() -> int:
 
 
 SHOW: Any = getattr(warnings, "_showwarnmsg_impl", None)
+SHOW_OF_USERS: Any = getattr(warnings, "_showwarning_orig", warnings.showwarning)
+SHOWN = frozenset({"always", "all", "default", "module", "once"})
 FILTERS: Any = getattr(warnings, "_get_filters", lambda: warnings.filters)  # of the context, from Python 3.14 on
 
 
@@ -49,16 +51,22 @@ errors."""
 
 
 def are_told() -> bool:
-    """Whether the program does something with warnings as they happen: a filter makes errors of them, or they are kept
-    in a list, all of them: `catch_warnings(record=True)` with a filter "always" before all others."""
+    """Whether the program does something with warnings as they happen: a filter makes errors of them, or they go to a
+    list or a function of the program's (`catch_warnings(record=True)`, `warnings.showwarning`), all of them: a filter
+    that shows them, "always" say, stands before all others."""
     filters = FILTERS()
     if not filters:
         return False
     if filters[0] is not filtered[0] or len(filters) != filtered[1]:
         action, text, kind, module, _ = filters[0]
-        every = action == "always" and text is None is module and issubclass(RuntimeWarning, kind)
+        every = action in SHOWN and text is None is module and issubclass(RuntimeWarning, kind)
         filtered[:] = filters[0], len(filters), every, make_errors(filters)
-    return filtered[3] or filtered[2] and getattr(warnings, "_showwarnmsg_impl", None) is not SHOW
+    return filtered[3] or filtered[2] and is_shown_elsewhere()
+
+
+def is_shown_elsewhere() -> bool:
+    """Whether warnings go to another place than Python's: `catch_warnings` exchanges the one, programs the other."""
+    return getattr(warnings, "_showwarnmsg_impl", None) is not SHOW or warnings.showwarning is not SHOW_OF_USERS
 
 
 class Log:

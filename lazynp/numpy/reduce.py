@@ -270,7 +270,7 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
             return traced_by_type(self, *args, **kwargs)
         given = bound(OUT, args, kwargs) if name in ("argmin", "argmax") else None
         if given is not None and given.get("axis") is None:
-            self = self.ravel()  # which stays of more axes for a matrix
+            self = ndarray.ravel(self)  # type: ignore[attr-defined]  # which stays of more axes for a matrix
             args, kwargs = (), {**given, "axis": self.ndim - 1}
     value = by_base(name, self, args, kwargs)
     if value is not NotImplemented:
@@ -342,7 +342,7 @@ def traced_by_type(
     self: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
 ) -> Any:
     """`trace` of a subclass: the sum of what it takes for its diagonal."""
-    diagonal = self.diagonal(offset, axis1, axis2)
+    diagonal = ndarray.diagonal(self, offset, axis1, axis2)  # type: ignore[attr-defined]
     more = {} if dtype is None else {"dtype": dtype}
     total = sys.modules["lazynp"].add.reduce(diagonal, axis=-1, **more, **({} if out is None else {"out": out}))
     return number_of(total) if out is None else total
@@ -364,13 +364,13 @@ def rounded_by_type(self: Any, decimals: Any = 0, out: Any = None) -> Any:
 
 def number_of(x: Any) -> Any:
     """What NumPy's methods in C give for an array without axes, of whatever class."""
-    return x.view(ndarray)[()] if isinstance(x, Handle) and not x.shape else x
+    return ndarray.view(x, ndarray)[()] if isinstance(x, Handle) and not x.shape else x  # type: ignore[attr-defined]
 
 
 def scanned_by_type(name: str, self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """`cumsum` or `cumprod` of a subclass, by its `__array_ufunc__`."""
     if axis is None:
-        self, axis = self.ravel(), 0
+        self, axis = ndarray.ravel(self), 0  # type: ignore[attr-defined]
     more = {**({} if dtype is None else {"dtype": dtype}), **({} if out is None else {"out": out})}
     return getattr(sys.modules["lazynp"], SCANS[name]).accumulate(self, axis, **more)
 

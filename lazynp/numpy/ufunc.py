@@ -365,11 +365,11 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         A, B = subclasses.as_ours(A), subclasses.as_ours(B)
         if (is_subclass(A) or is_subclass(B)) and not overriding((A, B)):  # for whoever wraps the result
             A, B = [x if isinstance(x, Handle) else array_of_list(x) for x in (A, B)]
-            for x, like in ((A, (numpy.matrix(0), 0)), (B, (0, numpy.matrix(0)))):
-                if type(x) is getattr(sys.modules.get("lazynp.matrixlib.defmatrix"), "matrix", None):
-                    self.host.outer(*like)  # NumPy's error
+            matrix = getattr(sys.modules.get("lazynp.matrixlib.defmatrix"), "matrix", None)
+            if matrix in (type(A), type(B)):
+                self.host.outer(*[numpy.matrix(0) if type(x) is matrix else 0 for x in (A, B)])  # NumPy's error
             shape = A.shape + (1,) * B.ndim
-            turned = A.reshape(shape)
+            turned = ndarray.reshape(A, shape)  # type: ignore[attr-defined]
             if turned.shape != shape:
                 raise TypeError(
                     f"{self.host.__name__}.outer() reshapes its first argument, and '{type(A).__name__}' changes its "
