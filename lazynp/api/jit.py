@@ -134,10 +134,7 @@ class Jit(CallBase):
     """A jitted function: called, it runs the graph of the wrapped function for arguments of this signature.
 
     `door` is the one whose arrays the function sees where no argument is an array.
-
-    Attributes:
     """
-
 
     def __init__(self, fun: Callable[..., Any], door: Door, static: Static = Static()) -> None:  # noqa: B008
         mine = type(self)  # a callable object may have attributes of the names of our methods

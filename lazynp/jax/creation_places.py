@@ -74,6 +74,8 @@ def placing(f: Any) -> Any:
                 sharding = sharding_at(args[0].node)
                 if sharding is not None and args[0].node.trace:
                     sharding = typed(sharding, out.ndim, f.__name__)
+                elif out.weak_type:  # as JAX has it
+                    sharding = None
                 return out if sharding is None else placed(out.node, sharding)
             return out
         except BaseException as error:

@@ -246,7 +246,7 @@ def argument_texts(f: Any, given: tuple[Any, Any], nodes: Sequence[Node]) -> lis
     if len(names) != len(nodes):  # some are static
         names = [f"{i}" for i in range(len(nodes))]
     return [
-        f"argument {name} of {name_of(f)} with shape {shaped(n.aval, known.get(n))} and"
+        f"argument {name} of {name_of(f)} with shape {shaped(n.aval, known.get(n)).strip_weak_type()} and"
         if sharding_at(n) is not None
         else "ARG_SHARDING"
         for name, n in zip(names, nodes)

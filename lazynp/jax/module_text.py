@@ -194,6 +194,7 @@ class Body:
         self.count = 0
         self.constants = 0
         self.arguments = start
+        self.manual = False  # in a region in which all axes of the mesh are manual: nothing is said of types there
 
     def function(
         self, jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Argument], outputs: Sequence[Argument]
@@ -255,7 +256,7 @@ class Body:
     def held(self, name: str, aval: Any, primitive: str) -> str:
         """A result, with a line that says how it lies where that is part of its type."""
         lies = getattr(aval, "sharding", None)
-        if lies is None or not lies.mesh.explicit_axes or primitive in CALLS or primitive in HOLDING:
+        if self.manual or lies is None or not lies.mesh.explicit_axes or primitive in (*CALLS, *HOLDING, *REGIONS):
             return name
         return self.hold(name, aval, self.module.lies(lies, len(aval.shape), typed=True))
 
@@ -350,6 +351,7 @@ class Body:
         jaxpr, consts = taken(inner)
         name = self.module.name(str(eqn.params.get("name", eqn.primitive.name)))
         body = Body(self.module, name)
+        body.manual = self.manual
         none = [Argument()] * max(len(jaxpr.invars), len(jaxpr.outvars))
         names = ", ".join([self.read(v) for v in eqn.invars])
         at = len(self.module.functions)
@@ -357,11 +359,13 @@ class Body:
         self.module.functions[at:at] = lines
         return self.write(eqn, f"call @{name}({names})")
 
-    def region(self, jaxpr: Any, outer: Sequence[str], word: str = "stablehlo.return") -> list[str]:
+    def region(
+        self, jaxpr: Any, outer: Sequence[str], word: str = "stablehlo.return", manual: bool = False
+    ) -> list[str]:
         """The lines of a function in the place where it runs, whose arguments have these names."""
         jaxpr, consts = taken(jaxpr)
         inner = Body(self.module, self.name, self.arguments)
-        inner.count, inner.constants = self.count, self.constants
+        inner.count, inner.constants, inner.manual = self.count, self.constants, self.manual or manual
         inner.names = {**self.names, **dict(zip(jaxpr.invars, outer))}
         inner.equations(jaxpr, consts)
         return ["  " + line for line in (*inner.lines, inner.leave(word, jaxpr.outvars))]
@@ -397,7 +401,7 @@ class Body:
         self.lines.append(f"}}) : ({type_of(eqn.invars[0].aval)}) -> {given(eqn)}")
         return results
 
-    def manual(self, eqn: JaxprEqn) -> list[str]:
+    def manual_computation(self, eqn: JaxprEqn) -> list[str]:
         p = eqn.params
         jaxpr, _ = taken(p["jaxpr"])
         names = [self.read(v) for v in eqn.invars]
@@ -413,7 +417,7 @@ class Body:
             f"{head}sdy.manual_computation({', '.join(names)}) "
             f"in_shardings=[{first}] out_shardings=[{last}] manual_axes={axes} ({typed}) {{"
         )
-        self.lines += self.region(p["jaxpr"], inner, "sdy.return")
+        self.lines += self.region(p["jaxpr"], inner, "sdy.return", set(p["mesh"].axis_names) == p["newly_manual_axes"])
         self.lines.append(f"}} : {signature(eqn)}")
         return results
 
@@ -495,6 +499,6 @@ SHORT = {
     "transpose": lambda n, e: f"stablehlo.transpose {n[0]}, dims = {list(map(int, e.params['permutation']))}",
 }
 """By primitive an operation's text, from the names of its operands and its equation."""
-REGIONS = {"while": Body.loop, "scan": Body.scan, "cond": Body.case, "shard_map": Body.manual}
+REGIONS = {"while": Body.loop, "scan": Body.scan, "cond": Body.case, "shard_map": Body.manual_computation}
 CALLS = frozenset(["jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "checkpoint"])
 HOLDING = frozenset(["sharding_constraint", "reshard"])

@@ -143,7 +143,8 @@ class OnDevices(Base):
 
     def _on(self, part: Node, device: Device) -> Any:
         """An array for what a device of this process has of this one."""
-        known[part] = SingleDeviceSharding(device)
+        memory = (self._placed() or self._unplaced()).memory_kind
+        known[part] = SingleDeviceSharding(device, memory_kind=memory)
         out = self._of(part)
         join(self, out)
         return out

@@ -238,7 +238,7 @@ def graph_key(lies: Sequence[Any], call: Call) -> Any:
 def keep_graph(graphs: Table, lies: Sequence[Any], call: Call, entry: Entry) -> None:
     """Keep what was traced for arguments that lie so, where it can be recorded anew."""
     key = graph_key(lies, call)
-    if (graphs.get(key) or graphs.recall(key)) is None and default_mesh().empty and is_plain(entry):
+    if (graphs.get(key) or graphs.recall(key)) is None and not default_mesh().explicit_axes and is_plain(entry):
         graphs.keep(key, entry)
 
 

@@ -249,7 +249,7 @@ class Lowered(Stage):
             entry = self._jitted._entry(self._call)
         inputs, outputs = entry.function.inputs, entry.function.outputs[: entry.out.num_leaves]
         jaxpr, results = closed(entry.function, entry.since), flatten(self.out_info)[0]
-        lies = [s or known.get(x) for s, x in zip(self._owner._pinned_inputs(self._call), inputs)]
+        lies = self._owner._pinned_inputs(self._call)
         donated = self._call.donated or (False,) * len(inputs)
         said = arguments_of(self._types(inputs), lies, donated, results)
         named = [f'jax.result_info = "{name}"' for name in result_names(unflatten(entry.out, outputs))]
