@@ -4,15 +4,27 @@
 
 #include "_clones.h"
 
+/* Sums of whole numbers, which wrap round: four at a time, of which only the last waits for what is before. */
+#define FOUR_AT_ONCE                                                                                                      \
+    for (; i + 4 <= n; i += 4) {                                                                                          \
+        npy_uint64 one = x[i], two = one + x[i + 1], three = two + x[i + 2], four = three + x[i + 3];                     \
+        to[i] = so_far + one;                                                                                             \
+        to[i + 1] = so_far + two;                                                                                         \
+        to[i + 2] = so_far + three;                                                                                       \
+        so_far = to[i + 3] = so_far + four;                                                                               \
+    }
+
 /* `outer` blocks of n rows with `inner` elements each, along the rows; `to` may be `x`. */
-#define SCAN(T, NAME, STEP)                                                                                               \
+#define SCAN(T, NAME, STEP, AHEAD)                                                                                            \
     CLONES static int NAME##_##T(const T *x, npy_intp outer, npy_intp n, npy_intp inner, T *to)                           \
     {                                                                                                                     \
         int doubtful = 0;                                                                                                 \
         for (npy_intp o = 0; o < outer; o++, x += n * inner, to += n * inner) {                                           \
             if (inner == 1) {                                                                                             \
                 T so_far = to[0] = x[0];                                                                                  \
-                for (npy_intp i = 1; i < n; i++) {                                                                        \
+                npy_intp i = 1;                                                                                           \
+                AHEAD                                                                                                     \
+                for (; i < n; i++) {                                                                                      \
                     T next = x[i];                                                                                        \
                     STEP                                                                                                  \
                     to[i] = so_far;                                                                                       \
@@ -35,13 +47,14 @@
 #define LEAST_UP so_far = next < so_far ? next : so_far;
 /* Which NaN, and which of two zeros, is for NumPy to say. */
 #define IN_DOUBT doubtful |= so_far != so_far || next != next || (next == 0 && so_far == 0);
-SCAN(npy_double, add_up, ADD_UP) SCAN(npy_float, add_up, ADD_UP) SCAN(npy_uint64, add_up, ADD_UP)
-SCAN(npy_double, multiply_up, MULTIPLY_UP) SCAN(npy_float, multiply_up, MULTIPLY_UP) SCAN(npy_uint64, multiply_up, MULTIPLY_UP)
-SCAN(npy_int64, largest_up, LARGEST_UP) SCAN(npy_uint64, largest_up, LARGEST_UP)
-SCAN(npy_int64, least_up, LEAST_UP) SCAN(npy_uint64, least_up, LEAST_UP)
-SCAN(npy_double, largest_up, IN_DOUBT LARGEST_UP) SCAN(npy_float, largest_up, IN_DOUBT LARGEST_UP)
-SCAN(npy_double, least_up, IN_DOUBT LEAST_UP) SCAN(npy_float, least_up, IN_DOUBT LEAST_UP)
+SCAN(npy_double, add_up, ADD_UP, ) SCAN(npy_float, add_up, ADD_UP, ) SCAN(npy_uint64, add_up, ADD_UP, FOUR_AT_ONCE)
+SCAN(npy_double, multiply_up, MULTIPLY_UP, ) SCAN(npy_float, multiply_up, MULTIPLY_UP, ) SCAN(npy_uint64, multiply_up, MULTIPLY_UP, )
+SCAN(npy_int64, largest_up, LARGEST_UP, ) SCAN(npy_uint64, largest_up, LARGEST_UP, )
+SCAN(npy_int64, least_up, LEAST_UP, ) SCAN(npy_uint64, least_up, LEAST_UP, )
+SCAN(npy_double, largest_up, IN_DOUBT LARGEST_UP, ) SCAN(npy_float, largest_up, IN_DOUBT LARGEST_UP, )
+SCAN(npy_double, least_up, IN_DOUBT LEAST_UP, ) SCAN(npy_float, least_up, IN_DOUBT LEAST_UP, )
 #undef SCAN
+#undef FOUR_AT_ONCE
 #undef ADD_UP
 #undef MULTIPLY_UP
 #undef LARGEST_UP
@@ -118,7 +131,12 @@ static PyObject *direct_scan(int which, PyArrayObject *a, PyObject *along)
     if (save)
         PyEval_RestoreThread(save);
     Py_DECREF(a);
-    if (errors_seen(1) || !done) {
+    int raised = errors_seen(1);
+    if (raised && done && (raised & FLAGS_SEEN) == FE_UNDERFLOW) { /* of which hardly anybody wants to be told */
+        if (tell_errors_in("accumulate", FE_UNDERFLOW) < 0)
+            Py_CLEAR(out);
+    }
+    else if (raised || !done) {
         feclearexcept(FE_ALL_EXCEPT);
         Py_CLEAR(out);
     }

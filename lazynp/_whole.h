@@ -1170,12 +1170,14 @@ static PyObject *copied(PyObject *self)
     int type = h ? PyArray_TYPE(h) : NPY_BOOL;
     if (!h || !PyArray_NDIM(h) || type == NPY_BOOL || !is_plain_type(PyArray_DESCR(h)))
         return NULL;
-    if (PyArray_IS_C_CONTIGUOUS(h)) {
-        if ((out = new_array(PyArray_DESCR(h), PyArray_NDIM(h), PyArray_DIMS(h))))
-            memcpy(PyArray_BYTES(out), PyArray_BYTES(h), (size_t)PyArray_NBYTES(h));
-    }
-    else
-        out = watches() ? (PyArrayObject *)direct_one(positive_ufunc, (PyObject *)h) : NULL;
+    int lies = PyArray_IS_C_CONTIGUOUS(h);
+    if (!lies && !watches())
+        return NULL;
+    out = new_array(PyArray_DESCR(h), PyArray_NDIM(h), PyArray_DIMS(h));
+    if (out && lies)
+        memcpy(PyArray_BYTES(out), PyArray_BYTES(h), (size_t)PyArray_NBYTES(h));
+    else if (out && PyArray_CopyInto(out, h) < 0)
+        Py_CLEAR(out);
     return out ? noted(before, positive_ufunc, 1, self, NULL, wrap((PyObject *)out)) : NULL;
 }
 

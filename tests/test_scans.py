@@ -76,6 +76,25 @@ def test_scans_of_special_values(values: list[float]) -> None:
             assert outcome(numpy, text, x) == outcome(lazynp, text, y), text
 
 
+@pytest.mark.parametrize("under", ["ignore", "warn", "raise"])
+def test_what_becomes_too_small_is_told_where_that_is_asked_for(under: Any) -> None:
+    """By default nobody is told of it, and the scan need not be done again by NumPy."""
+    for values in ([0.5] * 2000, [0.25, 1e-300, 1e-300] * 40):
+        for text in ("np.cumprod(a)", "a.cumprod()", "np.multiply.accumulate(a)", "np.cumprod(a.astype('f'))"):
+            x, y = (np.array(values) for np in (numpy, lazynp))
+            with numpy.errstate(under=under):
+                assert outcome(numpy, text, x) == outcome(lazynp, text, y), text
+    if native is not None and under == "ignore":
+        assert scan_array(numpy.multiply, numpy.full(2000, 0.5), 0)[-1] == 0
+
+
+@pytest.mark.parametrize("n", range(1, 14))
+def test_sums_of_few_whole_numbers(n: int) -> None:
+    whole = numpy.arange(5, 5 + n) * (2**62 + 3)
+    for part in (whole, whole[::-1], whole.astype("i4"), whole % 2 == 0):
+        assert numpy.array_equal(lazynp.array(part).cumsum(), part.cumsum()), n
+
+
 def test_scans_of_large_arrays() -> None:
     whole = numpy.random.default_rng(0).standard_normal((700, 300))
     for text in ("np.cumsum(a)", "np.cumsum(a, axis=0)", "np.maximum.accumulate(a, axis=1)", "np.cumsum(a > 0)"):

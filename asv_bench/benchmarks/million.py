@@ -1,6 +1,7 @@
 """Calls of NumPy's public functions on 1,000,000 elements: what a text costs that has no loop and nothing to fuse.
 
     python asv_bench/benchmarks/million.py --only "median;put" --rounds 9
+    python asv_bench/benchmarks/million.py --size 40000          the same texts on fewer elements
 
 Each text is timed with NumPy and with lazynp in turns, with all results computed; printed is NumPy's time over
 lazynp's: of the best round of each by the clock, the median of the ratios of single rounds, and the best of the time of
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import statistics
 import time
 from collections.abc import Callable
@@ -22,23 +24,23 @@ import numpy
 import lazynp
 
 Function = Callable[[Any, SimpleNamespace], Any]
-N = 1_000_000
 SIDE = 1000
+N = SIDE * SIDE
 
 # The names of arrays: x, y in [0, 1), s of both signs, n with NaN, m and l with 1,000 rows, f single precision, i and j
 # whole numbers, k indices in [0, N), p a permutation, b and c truth values, z complex, u bytes, h 16-bit, o sorted.
 
-
 CALLS = [s for s in Path(__file__).with_suffix(".txt").read_text().splitlines() if not s.startswith("#")]
 
 
-def values() -> dict[str, Any]:
-    """NumPy's arrays, by the names that the texts have for them."""
+def values(side: int = SIDE) -> dict[str, Any]:
+    """NumPy's arrays, by the names that the texts have for them, with side * side elements."""
+    N, SIDE = side * side, side
     r = numpy.random.default_rng(0)
     x, y, s = r.random(N), r.random(N) + 1e-3, r.standard_normal(N)
     n = x.copy()
     n[::97] = numpy.nan
-    square = r.random((10000, 10, 10))
+    square = r.random((N // 100, 10, 10))
     positive = square @ square.transpose(0, 2, 1) + 10 * numpy.eye(10)
     return {
         "x": x,
@@ -51,12 +53,12 @@ def values() -> dict[str, Any]:
         "im": r.integers(0, 100, (SIDE, SIDE)),
         "l": r.random(SIDE),
         "l2": r.random((SIDE, SIDE)),
-        "t": r.random((100, 100, 100)),
+        "t": r.random((round(N ** (1 / 3)),) * 3),
         "f": r.random(N, dtype=numpy.float32),
         "i": r.integers(1, 100_000, N),
         "j": r.integers(1, 100_000, N),
-        "i1000": r.integers(0, 1000, N),
-        "cnt": numpy.zeros(1000, int),
+        "i1000": r.integers(0, SIDE, N),
+        "cnt": numpy.zeros(SIDE, int),
         "k": r.integers(0, N, N),
         "p": r.permutation(N),
         "q": numpy.arange(0, N, 100),
@@ -78,16 +80,16 @@ def values() -> dict[str, Any]:
         "w": numpy.zeros(N),
         "v": numpy.zeros((SIDE, SIDE)),
         "edges": numpy.linspace(0, 1, 101),
-        "g": numpy.linspace(0, 1, 1000),
-        "gv": r.random(1000),
+        "g": numpy.linspace(0, 1, SIDE),
+        "gv": r.random(SIDE),
         "sm": square,
-        "sv": r.random((10000, 10)),
+        "sv": r.random((N // 100, 10)),
         "spd": positive,
-        "sq": r.random((300, 300)) + 300 * numpy.eye(300),
-        "tall": r.random((50000, 20)),
-        "l5": r.random(50000),
-        "v3": r.random((333333, 3)),
-        "v3b": r.random((333333, 3)),
+        "sq": r.random((3 * SIDE // 10,) * 2) + 300 * numpy.eye(3 * SIDE // 10),
+        "tall": r.random((N // 20, 20)),
+        "l5": r.random(N // 20),
+        "v3": r.random((N // 3, 3)),
+        "v3b": r.random((N // 3, 3)),
     }
 
 
@@ -102,16 +104,23 @@ def function(text: str) -> Function:
 _values: dict[str, Any] = {}
 
 
-def values_once() -> dict[str, Any]:
+def values_once(side: int = SIDE) -> dict[str, Any]:
     if not _values:
-        _values.update(values())
+        _values.update(values(side))
     return _values
+
+
+def scaled(text: str, side: int) -> str:
+    """The text with the sizes that it names for side * side elements."""
+    n = side * side
+    sizes = {"1000000": n, "10000": n // 100, "1500": side * 3 // 2, "1000": side, "300": 3 * side // 10}
+    return re.sub(r"\b\d+\b", lambda found: str(sizes.get(found[0], found[0])), text)
 
 
 def arrays(np: Any) -> SimpleNamespace:
     """Each library has arrays of its own, which the texts may write to."""
     held = {name: np.array(value) for name, value in values_once().items()}
-    return SimpleNamespace(**held, g1=np.random.default_rng(1), raw=bytes(8 * N))
+    return SimpleNamespace(**held, g1=np.random.default_rng(1), raw=bytes(8 * len(values_once()["x"])))
 
 
 class Million:
@@ -187,9 +196,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--budget", type=float, default=0.6, help="seconds of rounds for each text")
     parser.add_argument("--under", type=float, default=math.inf, help="print only what is slower than this")
+    parser.add_argument("--size", type=int, default=N, help="elements: the square of a multiple of 10")
     options = parser.parse_args()
+    side = math.isqrt(options.size)
+    if side * side != options.size or side % 10:
+        parser.error("the size has to be the square of a multiple of 10")
+    values_once(side)
     parts = [part for part in options.only.split(";") if part]
-    texts = {text: function(text) for text in CALLS if not parts or any(part in text for part in parts)}
+    texts = {text: function(scaled(text, side)) for text in CALLS if not parts or any(part in text for part in parts)}
     table(texts, [arrays(numpy), arrays(lazynp)], options.rounds, options.budget, options.under)
 
 
