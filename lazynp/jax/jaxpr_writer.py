@@ -39,7 +39,7 @@ from .jaxpr_places import Place, axis_of, bodies_of, enter_bodies, of_results, s
 from .jaxpr_types import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .primitives import operands_of, primitive_of, steps_of
 from .reference_equations import with_references
-from .spreading import known
+from .spreading import known, note_all
 from .spreading import state as spreading
 
 NO_EFFECTS: frozenset[Effect] = frozenset()
@@ -118,6 +118,7 @@ class Writer:
 
     def __init__(self, known: dict[Node, Any], inside: Inside) -> None:
         self.known, self.parts, self.inside = known, dict[Node, list[Any]](), inside
+        self.picked: dict[tuple[Node, int], Node] = {}  # the nodes for single results of those that have several
         self.eqns: list[JaxprEqn] = []
 
     def atom(self, n: Node) -> Any:
@@ -164,7 +165,8 @@ class Writer:
         if n in of_results:
             results = [Var(varying_type(a, None, axes)) for a, axes in zip(n.outs, of_results[n])]
         else:
-            results = [Var(a) for a in avals]
+            picks = [self.picked.get((n, i)) for i in range(len(avals))]
+            results = [Var(a if x is None else type_of(x)) for a, x in zip(avals, picks)]
         if n.dtype is None:
             self.parts[n] = [*results, *[None] * (len(n.outs) - len(results))]
         else:
@@ -311,6 +313,9 @@ def jaxpr_of(
     reached = set(order)
     constants = [n for n in found if not is_literal(n) and (n in reached or n.trace and is_inexact(n.dtype))]
     writer = Writer({n: Literal(literal(n), n.aval) for n in found if is_literal(n)}, inside)
+    if spreading.on:
+        note_all(order)  # derivatives are nodes of which nobody has asked how they lie
+        writer.picked = {(n.inputs[0], n.static[0]): n for n in order if n.op is pick}
     gone = {function.inputs[i]: v for i, v in (literals or {}).items()}
     writer.known.update({n: v for n, v in gone.items() if not isinstance(v, Place)})
     for n in (*constants, *function.inputs):
