@@ -65,7 +65,7 @@ constrain = Op(
     lambda xp, x, *, sharding: x,
     static=("sharding",),
     jvp=lambda tangents, out, x, *, sharding: constrain(tangents[0], sharding=sharding),
-    transpose=lambda ct, x, *, sharding: (constrain(ct, sharding=in_device(sharding)),),
+    transpose=lambda ct, x, *, sharding: (constrain(ct, sharding=of_cotangent(sharding)),),
     batch=lambda inputs, axes, *, sharding: (
         constrain(*inputs, sharding=with_axis(sharding, axes[0], *inputs)),
         axes[0],
@@ -76,8 +76,14 @@ constrain = Op(
 )
 
 
-def in_device(sharding: Sharding | None) -> Sharding | None:
-    """The same in the devices' own memory: where a cotangent of what was moved to another one goes."""
+def of_cotangent(sharding: Sharding | None) -> Sharding | None:
+    """How a cotangent of what lies so does: in the devices' own memory, on axes of the types that they have around."""
+    around = current.meshes[-1] if current.meshes else None
+    if isinstance(sharding, NamedSharding) and around is not None and around.device_numbers:
+        mesh = sharding.mesh
+        manual = mesh.manual_axes or around.manual_axes
+        if not manual and around.shape_tuple == mesh.shape_tuple and around.axis_types != mesh.axis_types:
+            sharding = sharding.update(mesh=around)  # as after `explicit_axes`
     return sharding if sharding is None or sharding._memory == "device" else sharding.with_memory_kind("device")
 
 
