@@ -256,3 +256,8 @@ def test_signatures_of_generators() -> None:
     for name in ("normal", "integers", "shuffle", "choice"):
         wanted = signature(getattr(numpy.random.default_rng(0), name))
         assert wanted in (signature(getattr(lazynp.random.default_rng(0), name)), None)
+
+
+def test_what_an_array_has_has_numpy_s_docstrings() -> None:
+    names = [n for n in dir(numpy.ndarray) if not n.startswith("__")]
+    assert [n for n in names if getattr(lazynp.ndarray, n).__doc__ != getattr(numpy.ndarray, n).__doc__] == []

@@ -7,6 +7,7 @@ those, `LAZYNP_SEED=17` the one case of that seed.
 
 from __future__ import annotations
 
+import collections
 import random
 import warnings
 from typing import Any
@@ -252,3 +253,20 @@ def test_keys_that_provide_an_array(kind: Any, value: Any, small: int) -> None:
                 except (IndexError, TypeError) as error:
                     found.append((m, str(error)))
     assert [v for m, v in found if m is lazynp] == [v for m, v in found if m is numpy]
+
+
+@pytest.mark.parametrize("key", [2, slice(2, 3), slice(0, 2)])
+@pytest.mark.parametrize(
+    "value", [collections.deque([1, 2]), range(2), range(1), memoryview(b"ab"), [[1], [2]], (1, 2)]
+)
+def test_sequences_as_elements(value: Any, key: Any) -> None:
+    found = []
+    for m in (numpy, lazynp):
+        with lazynp.config(mode="graph"):
+            x = m.zeros(4) * 1
+            try:
+                x[key] = value
+                found.append(x.tolist())
+            except ValueError as error:
+                found.append(str(error))
+    assert found[1] == found[0]

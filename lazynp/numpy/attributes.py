@@ -549,7 +549,8 @@ def attach() -> None:
         setattr(ndarray, name, property(get, put, doc=getattr(numpy.ndarray, name).__doc__))
     for name, ours in [*vars(ndarray).items()]:
         if isinstance(ours, property) and hasattr(numpy.ndarray, name):
-            setattr(ndarray, name, renew.with_refusals(name, ours))
+            doc = ours.__doc__ or getattr(numpy.ndarray, name).__doc__
+            setattr(ndarray, name, renew.with_refusals(name, property(ours.fget, ours.fset, ours.fdel, doc)))
     for name in WHOLE:
         setattr(ndarray, name, attribute(name, vars(ndarray)[name]))
     for name, function in SPECIAL.items():

@@ -266,7 +266,7 @@ def document(ours: type, host: type) -> None:
         text = getattr(getattr(host, name, None), "__doc__", None)
         if name.startswith("__") or not text or value.__doc__:
             continue
-        if isinstance(value, types.FunctionType):
+        if isinstance(value, (types.FunctionType, Method)):
             value.__doc__ = text
         elif isinstance(value, property):
             setattr(ours, name, property(value.fget, value.fset, value.fdel, text))

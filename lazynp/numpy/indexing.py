@@ -503,7 +503,7 @@ def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
             array[...] = to_host(list(value), [], dtype)
         else:
             array = numpy.asarray(ArrayProvider(value, []) if makes_array(value) else value)
-        if not is_native(array.dtype):
+        if not is_native(array.dtype) or array.ndim and not shape:  # one element of a sequence: NumPy's error
             return None
         node = leaf(array.shape, array.dtype, numpy.array(array))
     if node.value is not None:  # checked as NumPy does: an int that does not fit, a NaN for an integer
