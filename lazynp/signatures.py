@@ -208,6 +208,12 @@ def resolve(fun: Fun, static: Static) -> Static:
             raise ValueError(
                 f"Jitted function has invalid argnames {unknown} in {what}_argnames. Function does not take these args."
             )
+        if closed := {
+            k for k in given if k in parameters and parameters[k].kind in (P.POSITIONAL_ONLY, P.VAR_POSITIONAL)
+        }:
+            raise ValueError(
+                f"Jitted function has invalid argnames {closed} in {what}_argnames. These are positional-only"
+            )
         if nums and not given:
             at = [names[i] for i in nums if -len(names) <= i < len(names)]
             given = tuple([k for k in at if parameters[k].kind is not P.POSITIONAL_ONLY])

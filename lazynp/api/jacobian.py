@@ -67,13 +67,14 @@ def forward_blocks(run: Run) -> Blocks:
 
 
 def reverse_blocks(run: Run) -> Blocks:
+    """The blocks, row by row: those along whole numbers are zeros of their dtype."""
     found: Blocks = []
     for o in run.outs:
         with collecting() as trace:
             c = placeholder(Aval(o.shape, o.dtype), trace, 0)
             cotangents = vjp([o], run.leaves, [c])
         lines = rows(cotangents, c, trace)
-        found.append([block(g, o, n, False) if is_inexact(n.dtype) else None for g, n in zip(lines, run.leaves)])
+        found.append([block(g if is_inexact(n.dtype) else None, o, n, False) for g, n in zip(lines, run.leaves)])
     return found
 
 
@@ -120,7 +121,8 @@ def jacrev(
     *,
     door: Door | None = None,
 ) -> Fun:
-    """The same as `jacfwd`, by reverse mode. With allow_int, the derivatives along whole numbers are of float0."""
+    """The same as `jacfwd`, by reverse mode. With allow_int, the derivatives along whole numbers are zeros of their
+    dtype."""
     return jacobian_of("jacrev", fun, argnums, has_aux, holomorphic, allow_int, door)
 
 

@@ -68,10 +68,12 @@ class Trace:
 class Stack(threading.local):
     """The traces that are under way in this thread, the innermost last; and the mapped axes that have names: for each
     its size and the placeholder of the index along it. `shown`: whether graphs are traced to be shown. `acted`: how
-    many effects there were; `loose`: those, outside of traces, of values without a value, of a rule that is run."""
+    many effects there were; `loose`: those, outside of traces, of values without a value, of a rule that is run;
+    `apart`: how many functions with rules of their own are run, one within the other."""
 
     shown = False
     acted = 0
+    apart = 0
     loose: list[Node] | None = None
 
     def __init__(self) -> None:
@@ -187,6 +189,7 @@ class Apart:
     def __enter__(self) -> Apart:
         self.effects: list[Node] = []
         self.trace = stack.active[-1] if stack.active else None
+        stack.apart += 1
         if self.trace is None:
             self.before, stack.loose = stack.loose, self.effects
         else:
@@ -194,6 +197,7 @@ class Apart:
         return self
 
     def __exit__(self, *error: object) -> None:
+        stack.apart -= 1
         if self.trace is None:
             stack.loose = self.before
             return

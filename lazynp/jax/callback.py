@@ -19,9 +19,11 @@ from ..errors import JaxRuntimeError
 from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, leaf
 from ..graph.op import results
-from ..ops.callback import Call
+from ..ops.callback import Call, refuse_derivative
 from ..ops.callback import callback as op
+from ..ops.promotion import is_inexact
 from ..runtime.recorder import recorder
+from ..runtime.tape import differentiating
 from ..tracebacks import leave
 from ..tree import flatten, unflatten
 from .array import Array, as_node, is_arraylike, wrap, wrap_value
@@ -126,6 +128,8 @@ def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, k
     if how["method"] is None and not how["ordered"] and over_devices():
         how["method"] = "sequential"
     nodes = [as_node(x) for x in arrays]
+    if not how["differentiable"] and not stack.apart and differentiating([n for n in nodes if is_inexact(n.dtype)]):
+        refuse_derivative(name)
     at_once = how["differentiable"] and not stack.active and all([n.trace < ABSTRACT for n in nodes])
     token = None if how["ordered"] else token_of_branch()
     if token is not None:

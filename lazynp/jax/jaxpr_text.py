@@ -138,6 +138,8 @@ def shown_params(eqn: Any, style: Style) -> list[tuple[str, Any]]:
     if name in ("custom_jvp_call", "custom_vjp_call") and style.custom_pp_eqn_rules and "call_jaxpr" in params:
         info = params["call_jaxpr"].debug_info
         params["name"] = "unknown" if info is None else info.func_name
+    if name == "dot_general" and style.custom_pp_eqn_rules:
+        params["dimension_numbers"] = tuple([tuple(map(list, pair)) for pair in params["dimension_numbers"]])
     if name == "broadcast_in_dim" and style.custom_pp_eqn_rules:
         dims = tuple(map(int, params.get("broadcast_dimensions", ())))
         params["broadcast_dimensions"] = dims

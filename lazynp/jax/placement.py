@@ -198,7 +198,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
                 f"{node.aval}"
             )
         if where is None or isinstance(where, Format) and where.sharding is None:
-            out.append(as_equation(v if isinstance(v, Array) else on_one(node), None, share, give))
+            same = v if share is not False and not give else wrap(node)
+            out.append(as_equation(same if isinstance(v, Array) else on_one(node), None, share, give))
             continue
         order = order_of(where, node.shape, "jit outputs with pytree key path result")
         if isinstance(where, MemorySpace):
@@ -373,11 +374,11 @@ def no_mesh(what: str, parameter: str) -> str:
 
 
 def device_get(x: Any) -> Any:
-    """The arrays of a tree as NumPy arrays; random keys and traced arrays as they are."""
+    """The arrays of a tree, and NumPy's scalars, as NumPy arrays; random keys and traced arrays as they are."""
 
     def fetched(v: Any) -> Any:
         plain = isinstance(v, Array) and not is_extended(v.dtype) and not v.node.trace
-        return v.__array__() if plain else v
+        return v.__array__() if plain or isinstance(v, np.generic) else v
 
     return map(fetched, x)
 

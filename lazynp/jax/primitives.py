@@ -130,7 +130,7 @@ def product_steps(node: Node) -> list[Step]:
     """Of matmul: stacks side by side, where both operands have them."""
     a, b = (i.ndim for i in node.inputs)
     stack = tuple(range(min(a, b) - 2)) if a == b > 2 else ()
-    numbers = (([a - 1], [max(b - 2, 0)]), (list(stack), list(stack)))
+    numbers = (((a - 1,), (max(b - 2, 0),)), (stack, stack))
     params = {"dimension_numbers": numbers, "precision": None, "preferred_element_type": node.dtype}
     return [Step("dot_general", {**params, "out_sharding": None})]
 

@@ -80,6 +80,11 @@ class ShapeDtypeStruct:
     def size(self) -> int:
         return math.prod(self.shape)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if hasattr(self, name) and getattr(self, name) != value:
+            raise RuntimeError(f"Cannot reassign attributes ({name}) of immutable ShapeDtypeStruct objects")
+        super().__setattr__(name, value)
+
     def update(self, **changes: Any) -> ShapeDtypeStruct:
         """With some attributes replaced."""
         now = {name: getattr(self, name) for name in self.__slots__ if name != "_layout"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -48,10 +48,15 @@ def callback_lower(xp: Any, *args: Any, call: Call) -> tuple[Any, ...]:
 
 def callback_jvp(tangents: Sequence[Node | None], out: Node, *inputs: Node, call: Call) -> None:
     if not call.differentiable:
-        kind = "IO" if call.name == "io_callback" else "Pure"
-        raise ValueError(
-            f"{kind} callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while taking gradients."
-        )
+        refuse_derivative(call.name)
+
+
+def refuse_derivative(name: str) -> NoReturn:
+    """Raise for a callback that is differentiated."""
+    kind = "IO" if name == "io_callback" else "Pure"
+    raise ValueError(
+        f"{kind} callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while taking gradients."
+    )
 
 
 def example(x: Any, i: int, mapped: bool) -> Any:

@@ -1,8 +1,8 @@
 """Which random keys have been used: `jax_debug_key_reuse`.
 
-A key is used by what draws from it or splits it. The parts of an array of keys share one record with it, so that
-`keys[0]` twice is the same key twice. Records are kept by node, and die with the nodes. What a traced function uses is
-noted with its graph, and counts whenever the graph is called.
+A key is used by what draws from it or splits it, and by being sliced out of an array of keys, so that `keys[0]` can be
+taken once. Other parts of an array of keys share one record with it. Records are kept by node, and die with the nodes.
+What a traced function uses is noted with its graph, and counts whenever the graph is called.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def born(node: Node) -> None:
         watch.own.append(keys)
 
 
-PRIMITIVES = {"bits": "random_bits", "split": "random_split"}
+PRIMITIVES = {"bits": "random_bits", "split": "random_split", "slice": "slice"}
 
 
 def mark(keys: Keys, place: Any, name: str, at: int = 0) -> None:
@@ -138,6 +138,15 @@ def share(part: Node, whole: Node, place: Callable[[Any], Any]) -> None:
         except (TypeError, IndexError, ValueError):  # by an index that is traced
             places = record.place
         records[part] = Record(record.keys, places)
+
+
+def cut(part: Node, whole: Node, place: Callable[[Any], Any]) -> None:
+    """Note that `part`, new keys, are those that `place` picks out of `whole`, which are used there. Raises
+    KeyReuseError where one has been used before."""
+    with lock:
+        record = record_of(whole)
+        mark(record.keys, place(record.place), "slice")
+        born(part)
 
 
 class Watch:

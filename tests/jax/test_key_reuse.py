@@ -369,6 +369,41 @@ def verdict(module: Any, f: Program) -> str:
     return "fine"
 
 
+@program
+def sliced_twice(j: Any) -> Any:
+    ks = j.random.split(j.random.key(0), 3)
+    return ks[0], ks[0]
+
+
+@program
+def slices_that_overlap(j: Any) -> Any:
+    ks = j.random.split(j.random.key(0), 3)
+    return ks[:2], ks[1:]
+
+
+@program
+def slices_apart(j: Any) -> Any:
+    ks = j.random.split(j.random.key(0), 4).reshape(2, 2)
+    return ks[0], ks[1, 0], ks[1, 1]
+
+
+@program
+def sliced_in_jit(j: Any) -> Any:
+    return j.jit(lambda ks: (ks[0], ks[0]))(j.random.split(j.random.key(0)))
+
+
+@program
+def looped_over_twice(j: Any) -> Any:
+    ks = j.random.split(j.random.key(0))
+    return [j.random.bits(k) for k in (*ks, *ks)]
+
+
+@program
+def picked_twice(j: Any) -> Any:
+    ks = j.random.split(j.random.key(0), 3)
+    return ks[j.numpy.array([0, 1])], ks[j.numpy.array([0])], ks[None]
+
+
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_as_jax_says(f: Program) -> None:
     mine, theirs = verdict(jax, f), verdict(oracle, f)

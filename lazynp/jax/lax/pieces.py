@@ -126,9 +126,11 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Array:
         )
     if any(t[2] < 0 for t in config):
         raise ValueError(f"interior padding in padding_config must be nonnegative, got padding_config {config}")
-    if any(low + high + n + max(n - 1, 0) * mid < 0 for n, (low, high, mid) in zip(x.shape, config)):
+    sizes = tuple([low + high + n + max(n - 1, 0) * mid for n, (low, high, mid) in zip(x.shape, config)])
+    if any(n < 0 for n in sizes):
         raise ValueError(
-            f"Dimension size after padding is not at least 0, for padding_config {config} and operand shape {x.shape}"
+            f"Dimension size after padding is not at least 0, got result shape {sizes}, for padding_config {config} "
+            f"and operand shape {x.shape}"
         )
     if x.dtype != value.dtype:
         raise TypeError(f"pad operand and padding_value must be same dtype: got {x.dtype.name} and {value.dtype.name}.")

@@ -18,7 +18,7 @@ from ...ops import elementwise as e
 from ...ops import reductions, scans, sorting
 from ...ops import shape as s
 from ...ops.bits import in_total_order
-from ...ops.elementwise import convert, scalar, where
+from ...ops.elementwise import convert, scalar, weak_cast, where
 from ...ops.indexing import take_along_axis
 from ...ops.joining import concatenate, flip, span
 from ...ops.promotion import Shape
@@ -237,16 +237,14 @@ def reduce(
     weak = all([n.weak for n in (*nodes, *firsts)])
     name = MONOIDS.get(called(computation))
     if len(nodes) == 1 and name is not None and not firsts[0].ndim and is_identity(firsts[0], name):
-        (axes_as_deleted if name in BITWISE else axes_of)("reduce", nodes[0], dimensions)
-        firsts = [identity(name, nodes[0])]
-        combine = KNOWN.get(name) or BITWISE[name]
-    else:
-        combine, name = combiner(computation, init_values)
-        if any(n.ndim for n in firsts):
-            raise ValueError(f"reduce found non-scalar initial value: {[n.shape for n in firsts]}")
-        if any(n.shape != nodes[0].shape for n in nodes):
-            raise ValueError(f"all operands must have the same shape: {[n.shape for n in nodes]}")
-        np.delete(nodes[0].shape, tuple(dimensions))
+        out = NAMED[name](wrap(nodes[0]), dimensions)
+        return unflatten(tree, [apply(lambda x: weak_cast(x, dtype=x.dtype), out.node) if weak else out])
+    combine, name = combiner(computation, init_values)
+    if any(n.ndim for n in firsts):
+        raise ValueError(f"reduce found non-scalar initial value: {[n.shape for n in firsts]}")
+    if any(n.shape != nodes[0].shape for n in nodes):
+        raise ValueError(f"all operands must have the same shape: {[n.shape for n in nodes]}")
+    np.delete(nodes[0].shape, tuple(dimensions))
     if any(a.dtype != b.dtype for a, b in zip(nodes, firsts)):
         raise TypeError(
             "reduce operand dtypes should match corresponding initial value dtypes, got operands="
@@ -254,7 +252,7 @@ def reduce(
         )
     axes = axes_of("reduce", nodes[0], dimensions)
     count = math.prod(nodes[0].shape[i] for i in axes)
-    ordered = count <= ORDERED and not is_groupable(combine, name, [n.dtype for n in nodes])
+    ordered = count <= ORDERED and not is_groupable(computation, combine, name, [n.dtype for n in nodes])
 
     def run(*xs: Node) -> tuple[Node, ...]:
         rows, starts = list(xs[: len(nodes)]), list(xs[len(nodes) :])
@@ -292,17 +290,15 @@ KNOWN: dict[str, Combine] = {
     "minimum": first_of(lambda x, y: e.logical_or(e.less_equal(x, y), e.not_equal(x, x))),
 }
 
-
-BITWISE: dict[str, Combine] = {
-    "bitwise_and": lambda a, b: [e.bitwise_and(a[0], b[0])],
-    "bitwise_or": lambda a, b: [e.bitwise_or(a[0], b[0])],
-    "bitwise_xor": lambda a, b: [e.bitwise_xor(a[0], b[0])],
+NAMED: dict[str, Callable[..., Array]] = {
+    **{"add": reduce_sum, "multiply": reduce_prod, "maximum": reduce_max, "minimum": reduce_min},
+    **{"bitwise_and": reduce_and, "bitwise_or": reduce_or, "bitwise_xor": reduce_xor},
 }
+"""Reductions by a known function from an initial value that changes nothing, which may be of another dtype."""
 MONOIDS = {
     **{"add": "add", "mul": "multiply", "max": "maximum", "min": "minimum"},
-    **{name: name for name in BITWISE},
+    **{name: name for name in ("bitwise_and", "bitwise_or", "bitwise_xor")},
 }
-"""The operations whose initial value may be of another dtype, where it changes nothing."""
 
 
 def called(computation: Any) -> str:
@@ -322,7 +318,7 @@ def identity(name: str, like: Node) -> Node:
 
 def is_identity(fill: Node, name: str | None) -> bool:
     """Whether an initial value is known to change nothing."""
-    if name not in (*KNOWN, *BITWISE) or fill.trace == ABSTRACT or fill.value is None and fill.buffer is None:
+    if name not in NAMED or fill.trace == ABSTRACT or fill.value is None and fill.buffer is None:
         return False
     value = fill.value if fill.value is not None else on_host(fill.buffer)[()]
     wanted = UNITS.get(str(name))

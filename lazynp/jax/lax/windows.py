@@ -190,7 +190,7 @@ def reduce_window(
         "reduce_window", nodes[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
     )
     combine = KNOWN.get(name or "", combine)
-    ordered = math.prod(w.sizes) <= ORDERED and not is_groupable(combine, name, [n.dtype for n in nodes])
+    ordered = math.prod(w.sizes) <= ORDERED and not is_groupable(computation, combine, name, [n.dtype for n in nodes])
 
     def run(*xs: Node) -> tuple[Node, ...]:
         rows, starts = list(xs[: len(nodes)]), list(xs[len(nodes) :])

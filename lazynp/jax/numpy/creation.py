@@ -417,7 +417,9 @@ def arange(
     if to is None:
         to = result_type(*[0 if is_symbolic_dim(x) else x for x in given])
     if any([np.iscomplexobj(x) for x in numbers]):
-        raise ValueError("jax.numpy.arange does not support complex dtypes")
+        raise ValueError(
+            "Passing complex start/stop/step to jnp.arange is no longer supported starting in JAX v0.10.0."
+        )
     if KIND_OF[to] == "b":
         raise TypeError(
             "iota does not accept dtype bool. Accepted dtypes are subtypes of integer, floating, complexfloating."

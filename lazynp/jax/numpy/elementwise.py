@@ -331,7 +331,9 @@ def power_(x: Any, y: Any, /) -> Any:
     n = exponent(y)
     if n is None:
         return array_power(x, y)
-    if n < 0 and KIND_OF[typed(x)[0]] in "iub":
+    if KIND_OF[typed(x)[0]] == "b":
+        x = apply(lambda b: convert(b, INT32), as_node(x))
+    if n < 0 and KIND_OF[typed(x)[0]] in "iu":
         raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({typed(x)[0]}, {y})")
     if type(x) is Array and x._host is None and KIND_OF.get(x.dtype, "b") in "fc":
         strong = widened(lambda x: kept(t.power(cast_node(x, x.dtype, False), n), x))

@@ -23,7 +23,7 @@ from ...tracebacks import leave
 from ..array import ERRORS, NDARRAY, SILENT, Array, as_node, check_arraylike, new
 from ..at_once import apply
 from ..casts import astype_node
-from ..dtypes import FLOAT32, KIND_OF, default, inexact, int_dtype, requested, shown, x64_enabled
+from ..dtypes import FLOAT32, INT32, KIND_OF, default, inexact, int_dtype, requested, shown, x64_enabled
 from ..parallel import pmax, pmin, psum
 from ..spreading import check_whole, state
 from ..symbolic import is_symbolic_dim
@@ -144,6 +144,8 @@ def additive(name: str, ufunc: str) -> Callable[..., Any]:
             x = as_node(a)
             axes = axes_of(axis, x.ndim)
             result = sum_dtype(x.dtype, promote_integers) if dtype is None else requested(dtype, name)
+            if dtype is None and KIND_OF[x.dtype] == "b" and not promote_integers:
+                result = INT32
             start, mask = scalar_initial(initial), mask_of(name, where, x.shape)
 
             def impl(x: Node, *rest: Node) -> Node:
@@ -517,8 +519,10 @@ def cumulative_array_api(name: str, ufunc: str, unit: int) -> Callable[..., Any]
             check_arraylike(name, x)
             node = as_node(x)
             if node.ndim == 0:
+                what = "sum" if ufunc == "add" else "product"
                 raise ValueError(
-                    "The input must be non-scalar to take a cumulative sum, however a scalar value was given."
+                    f"The input must be non-scalar to take a cumulative {what}, however a scalar value or scalar array "
+                    "was given."
                 )
             if axis is None:
                 if node.ndim > 1:

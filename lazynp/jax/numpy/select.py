@@ -264,7 +264,9 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
         return x
     times = -(-index.size // values.size)
     values = concatenate([values] * times)[: index.size] if times > 1 else values[: index.size]
-    index = index % x.size if mode == "wrap" else index.clip(0, x.size - 1) if mode == "clip" else index
+    if mode is None:
+        index = where(index < 0, index + x.size, index)
+    index = index % x.size if mode == "wrap" else index.clip(0, x.size - 1)
     return reshape(update(ravel(x), index, values, "set"), x.shape)
 
 

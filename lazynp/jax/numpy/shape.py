@@ -311,6 +311,11 @@ def flipud(m: Any) -> Any:
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Turned by k quarters in the plane of two axes."""
     check_arraylike("rot90", m)
+    if ndim(m) < 2:
+        raise ValueError(
+            "rot90 requires its first argument to have ndim at least two, but got first argument of shape "
+            f"{np.shape(m)}, which has ndim {ndim(m)}"
+        )
     if np.shape(axes) != (2,):
         raise ValueError("Axes must have length 2")
     a, b = axis_of(axes[0], ndim(m)), axis_of(axes[1], ndim(m))

@@ -123,7 +123,7 @@ def partition_like(name: str, argument: bool) -> Callable[..., Any]:
             order = s.argsort(keys, axis=at, kind="stable") if argument else s.sort(keys, axis=at, kind=None)
             low, high = j.span(order, at, 0, k + 1), j.span(order, at, k + 1, x.shape[at] - k - 1)
             if argument:
-                return convert(j.concatenate(low, s.sort(high, axis=at, kind=None), axis=at), int_dtype())
+                return convert(j.concatenate(low, s.sort(high, axis=at, kind=None), axis=at), INT32)
             return cast_node(j.concatenate(low, j.flip(high, (at,)), axis=at), x.dtype, x.weak)
 
         return apply(impl, x)

@@ -80,7 +80,7 @@ def quantile_of(
         raise NotImplementedError(f"{method} doesn't support weights; only 'inverted_cdf' supports weights.")
     (x,), q = floating(a), asarray(q)
     if KIND_OF[x.dtype] == "c":
-        raise ValueError(f"{name} does not support complex input, as the operation is poorly defined.")
+        raise ValueError("quantile does not support complex input, as the operation is poorly defined.")
     axes = axes_of(axis, x.ndim)
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
@@ -328,7 +328,10 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if range is None:
         low, high = min_(x), max_(x)
     else:
-        low, high = (asarray(v) for v in range)
+        bounds = asarray(range, dtype=dtype)
+        if bounds.shape != (2,):
+            raise ValueError(f"`range` must be either None or a sequence of scalars, got {bounds}")
+        low, high = bounds
     low, high = astype(low, dtype), astype(high, dtype)
     same = low == high
     low, high = where(same, low - 0.5, low), where(same, high + 0.5, high)

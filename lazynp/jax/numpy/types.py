@@ -34,7 +34,7 @@ class ScalarType(type):
     def __ne__(cls, other: Any) -> bool:
         return not cls == other
 
-    def __call__(cls, x: Any = 0) -> Any:
+    def __call__(cls, x: Any) -> Any:
         """An array of that dtype."""
         return asarray(x, dtype=cls.dtype)
 

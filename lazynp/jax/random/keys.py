@@ -19,7 +19,7 @@ from ...graph.node import ABSTRACT, Node
 from ...ops.elementwise import add, convert
 from ...ops.random import random_clone
 from ...ops.shape import slice_
-from ...runtime.reuse import born, share, use
+from ...runtime.reuse import born, cut, share, use
 from ...tracebacks import leave
 from .. import array as arrays
 from ..array import Array, as_node, door, is_arraylike
@@ -116,6 +116,15 @@ def forwarded(name: str) -> Callable[..., Any]:
     return call
 
 
+def is_slicing(key: Any) -> bool:
+    """Whether an index has numbers and slices of numbers only."""
+    for part in key if isinstance(key, tuple) else (key,):
+        bounds = (part.start, part.stop, part.step) if isinstance(part, slice) else (part,)
+        if not all([b is None or b is Ellipsis or type(b) is int or isinstance(b, np.integer) for b in bounds]):
+            return False
+    return True
+
+
 class PRNGKeyArray(Array):
     """An array of random keys. It indexes, reshapes and joins as other arrays do, and has no arithmetic."""
 
@@ -136,10 +145,24 @@ class PRNGKeyArray(Array):
         out: Array = apply(words_of, self.node)
         return out
 
+    def __getitem__(self, key: Any) -> Any:
+        out = super().__getitem__(key)
+        if flags.debug_key_reuse:
+            note = cut if out.size < self.size and is_slicing(key) else share
+            note(out.node, self.node, lambda place: place[key])
+        return out
+
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over a 0-d key array")
-        return (self[i] for i in range(self.shape[0]))
+        return (self._row(i) for i in range(self.shape[0]))
+
+    def _row(self, i: int) -> Any:
+        """The keys at a place, for a loop over all of them: as in JAX nothing is noted but in a traced function."""
+        out = super().__getitem__(i)
+        if flags.debug_key_reuse and self.node.trace == ABSTRACT:
+            share(out.node, self.node, lambda place: place[i])
+        return out
 
     def __bool__(self) -> bool:
         raise TypeError("key array cannot be converted to boolean.")
@@ -181,7 +204,7 @@ class PRNGKeyArray(Array):
     __hash__ = None
 
 
-for _name in ("__getitem__", "flatten", "ravel", "reshape", "squeeze", "swapaxes", "take", "transpose"):
+for _name in ("flatten", "ravel", "reshape", "squeeze", "swapaxes", "take", "transpose"):
     if hasattr(Array, _name):
         setattr(PRNGKeyArray, _name, forwarded(_name))
 
