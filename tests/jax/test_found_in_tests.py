@@ -51,7 +51,6 @@ lax.shift_right_logical(np.int32(1), np.int8(1))
 lax.pad(np.ones(3, 'float32'), np.float32(0), ((-1, -3, 0),))
 jnp.rot90(np.ones(2))
 jnp.cumulative_prod(np.float32(3))
-jnp.arange(1j)
 """.strip().split("\n")
 
 

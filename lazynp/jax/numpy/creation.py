@@ -417,9 +417,7 @@ def arange(
     if to is None:
         to = result_type(*[0 if is_symbolic_dim(x) else x for x in given])
     if any([np.iscomplexobj(x) for x in numbers]):
-        raise ValueError(
-            "Passing complex start/stop/step to jnp.arange is no longer supported starting in JAX v0.10.0."
-        )
+        raise ValueError("Passing complex start/stop/step to jnp.arange is no longer supported starting in JAX v0.10.")
     if KIND_OF[to] == "b":
         raise TypeError(
             "iota does not accept dtype bool. Accepted dtypes are subtypes of integer, floating, complexfloating."
