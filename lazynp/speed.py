@@ -51,6 +51,7 @@ REDUCING = frozenset(
 AT_ONCE = frozenset(
     {
         *("array_equal", "array_equiv", "convolve", "correlate", "count_nonzero", "norm", "trace", "trapezoid", "vdot"),
+        *("allclose", "choose", "packbits", "unpackbits"),
         *("nansum", "nanprod", "nanmean", "nanstd", "nanvar", "nanmax", "nanmin", "nanargmax", "nanargmin"),
         *("nancumsum", "nancumprod", "delete", "insert", "append", "resize", "trim_zeros", "pad", "repeat", "tile"),
         *("concatenate", "concat", "hstack", "vstack", "dstack", "column_stack", "stack"),

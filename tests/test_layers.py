@@ -88,7 +88,7 @@ LISTS = {
     "runtime/device_steps.py": (2, "views as torch has them"),
     "runtime/jit_calls.py": (2, "views of all elements in their order"),
     "runtime/steps.py": (2, "views that may have to be copies"),
-    "speed.py": (2, NOT_OPS + "NumPy's functions"),
+    "speed.py": (4, NOT_OPS + "NumPy's functions"),
     "spread/joining.py": (2, NOT_OPS + "ways to join"),
     "spread/layout.py": (26, "a rule for each operation of how it is split"),
 }

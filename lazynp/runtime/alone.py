@@ -34,6 +34,7 @@ FEW = 8  # nodes: the operation, the views that it reads, and what little it is 
 MOST = 12_000_000  # bytes that a reduction reads; more are worth a second core
 WIDE = 1 << 20  # elements that a light operation makes; more are worth a second core
 STEPS, MADE = 3, 1 << 23  # large operations in a row, and bytes that they make; of more a kernel is made
+SMALLER = 8  # times: what a search makes of its operand (`argmax`, `packbits`), unlike a transform of it
 LITTLE = 1 << 16  # bytes of a result that costs NumPy next to nothing
 KEPT = 1024
 calls: Bounded[Any, Callable[..., Any]] = Bounded(KEPT)
@@ -51,13 +52,13 @@ def values_of(nodes: list[Node], passing: Node | None) -> dict[Node, Any] | None
     if config.limit < 0 or config.deterministic or any([n.trace or n.dtype is None for n in nodes]):
         return None
     op: Any = last.op
-    if op is not None and op.name == "slice" and nodes[:-1] == list(last.inputs) and nodes[0].op is wrap_around:
-        return {last: labelled(rolled(last), last.dtype)}
+    turns = len(nodes) > 1 and op.name == "slice" and nodes[-2].op is wrap_around and last.inputs == (nodes[-2],)
+    way = nodes[:-2] if turns else nodes
     single = all([n.op.kind == VIEW for n in nodes[:-1]])  # type: ignore[union-attr]
-    if not (is_light(last) if single else is_short(nodes)):
+    if not (is_light(last) if single else not way or is_short(way)):
         return None
     made: dict[Node, Any] = {}
-    for node in nodes:
+    for node in way:
         args = [made.get(a, a.buffer if a.value is None else a.value) for a in node.inputs]
         if not all([a.value is not None or type(x) is np.ndarray for a, x in zip(node.inputs, args)]):
             return None
@@ -69,9 +70,13 @@ def values_of(nodes: list[Node], passing: Node | None) -> dict[Node, Any] | None
         made[node] = value = on_the_way(node, args) if node is not last else called(node, args)
         if value.dtype != node.dtype or value.shape != node.shape:
             return None
+    if turns:
+        made[last] = rolled(last, made)
+        if type(made[last]) is not np.ndarray:
+            return None
     profile.segments += 1
     profile.operations += len(nodes)
-    if op.kind == LIBRARY:
+    if op.kind == LIBRARY or turns:
         profile.library += 1
     return {
         n: labelled(x, n.dtype)
@@ -80,18 +85,16 @@ def values_of(nodes: list[Node], passing: Node | None) -> dict[Node, Any] | None
     }
 
 
-def rolled(node: Node) -> Any:
+def rolled(node: Node, made: dict[Node, Any]) -> Any:
     """The value of a slice of a periodic array with its ends, if it is the whole array, rolled: without a copy for the
-    ends, which nobody reads."""
+    ends, which nobody reads. `made` has values of what is pending."""
     (wrapped,) = node.inputs
-    x, widths, key = wrapped.inputs[0].buffer, wrapped.moving[0], node.moving[0]
-    if type(x) is not np.ndarray or any([count != n or step != 1 for n, (_, count, step) in zip(x.shape, key)]):
+    x, widths, key = wrapped.inputs[0], wrapped.moving[0], node.moving[0]
+    value = made.get(x, x.buffer)
+    if type(value) is not np.ndarray or any([n != m or step != 1 for n, (_, m, step) in zip(value.shape, key)]):
         return None
-    profile.segments += 1
-    profile.operations += 2
-    profile.library += 1
     shifts = {axis: w - start for axis, (w, (start, _, _)) in enumerate(zip(widths, key)) if w != start}
-    return xp.roll(x, tuple(shifts.values()), tuple(shifts))
+    return xp.roll(value, tuple(shifts.values()), tuple(shifts))
 
 
 def called(node: Node, args: list[Any]) -> Any:
@@ -157,7 +160,10 @@ def is_short(nodes: list[Node]) -> bool:
                 large.append(node)
                 if op.code is None or op.code.cost > LIGHT:
                     return False
-        elif op.kind != REDUCE and (op.kind != VIEW or node is nodes[-1]):
+        elif node is not nodes[-1]:
+            if op.kind not in (REDUCE, VIEW):
+                return False
+        elif not is_light(node) or op.kind == LIBRARY and size(node) * SMALLER > size(node.inputs[0]):
             return False
     return len(large) <= STEPS and sum(map(size, large)) <= MADE
 

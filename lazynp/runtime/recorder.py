@@ -337,7 +337,7 @@ class Recorder:
             return
         if self.before is not None:
             self.before(self.nodes)
-        if replay.watching and node.op.kind != LIBRARY:  # type: ignore[union-attr]
+        if replay.watching and (len(self.nodes) > 1 or node.op.kind != LIBRARY):  # type: ignore[union-attr]
             trials.ran_alone(elements)
         self.few = 0
         self.take(len(self.nodes))  # first: what an exception leaves without its value still has its inputs
