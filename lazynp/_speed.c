@@ -54,7 +54,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *host;
     vectorcallfunc call;
-    char warns_of_places; /* whether NumPy may warn of an `out` by position: Python has that said at the user's line */
+    char warns_of_places; /* whether NumPy may warn of an `out` by position, at the user's line */
 } Ufunc;
 
 #define WARNS_ON_WRITE (1u << 31) /* NumPy's flag of `broadcast_arrays`, which is in no public header */
@@ -1487,8 +1487,13 @@ static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t
     int by_place = n == nin + 1 && ((PyUFuncObject *)host)->nout == 1; /* `out` */
     if (by_place && !named && ((Ufunc *)self)->warns_of_places) {
         by_place = 0;
-        if (Py_TYPE(args[nin]) == ndarray_type)
-            return warn_of_place(host) ? call_ufunc_vector(self, args, (size_t)nin, name_out) : NULL;
+        if (Py_TYPE(args[nin]) == ndarray_type) {
+            if (!warn_of_place(host))
+                return NULL;
+            n = nin; /* from here on it is given by name */
+            names = name_out;
+            named = 1;
+        }
     }
     if (!named || (named == 1 && n == nin && PyTuple_GET_ITEM(names, 0) == PyTuple_GET_ITEM(name_out, 0))) {
         PyObject *out = named ? args[n] : by_place && args[nin] != Py_None ? args[nin] : NULL;

@@ -52,7 +52,7 @@ def values_of(nodes: list[Node], passing: Node | None) -> dict[Node, Any] | None
     if config.limit < 0 or config.deterministic or any([n.trace or n.dtype is None for n in nodes]):
         return None
     op: Any = last.op
-    turns = len(nodes) > 1 and op.name == "slice" and nodes[-2].op is wrap_around and last.inputs == (nodes[-2],)
+    turns = len(nodes) > 1 and nodes[-2].op is wrap_around and last.inputs == (nodes[-2],) and is_rolled(last)
     way = nodes[:-2] if turns else nodes
     single = all([n.op.kind == VIEW for n in nodes[:-1]])  # type: ignore[union-attr]
     if not (is_light(last) if single else not way or is_short(way)):
@@ -71,9 +71,11 @@ def values_of(nodes: list[Node], passing: Node | None) -> dict[Node, Any] | None
         if value.dtype != node.dtype or value.shape != node.shape:
             return None
     if turns:
-        made[last] = rolled(last, made)
-        if type(made[last]) is not np.ndarray:
+        (x,) = nodes[-2].inputs
+        value = made.get(x, x.buffer)
+        if type(value) is not np.ndarray:
             return None
+        made[last] = rolled(last, value)
     profile.segments += 1
     profile.operations += len(nodes)
     if op.kind == LIBRARY or turns:
@@ -85,16 +87,20 @@ def values_of(nodes: list[Node], passing: Node | None) -> dict[Node, Any] | None
     }
 
 
-def rolled(node: Node, made: dict[Node, Any]) -> Any:
-    """The value of a slice of a periodic array with its ends, if it is the whole array, rolled: without a copy for the
-    ends, which nobody reads. `made` has values of what is pending."""
+def is_rolled(node: Node) -> bool:
+    """Whether a view of a periodic array with its ends is a slice that is the whole array, rolled."""
     (wrapped,) = node.inputs
-    x, widths, key = wrapped.inputs[0], wrapped.moving[0], node.moving[0]
-    value = made.get(x, x.buffer)
-    if type(value) is not np.ndarray or any([n != m or step != 1 for n, (_, m, step) in zip(value.shape, key)]):
-        return None
+    if node.op.name != "slice":  # type: ignore[union-attr]
+        return False
+    return all([n == m and step == 1 for n, (_, m, step) in zip(wrapped.inputs[0].shape, node.moving[0])])
+
+
+def rolled(node: Node, x: np.ndarray) -> Any:
+    """The value of such a slice, of the array x: without a copy for the ends, which nobody reads."""
+    (wrapped,) = node.inputs
+    widths, key = wrapped.moving[0], node.moving[0]
     shifts = {axis: w - start for axis, (w, (start, _, _)) in enumerate(zip(widths, key)) if w != start}
-    return xp.roll(value, tuple(shifts.values()), tuple(shifts))
+    return xp.roll(x, tuple(shifts.values()), tuple(shifts))
 
 
 def called(node: Node, args: list[Any]) -> Any:
@@ -163,7 +169,7 @@ def is_short(nodes: list[Node]) -> bool:
         elif node is not nodes[-1]:
             if op.kind not in (REDUCE, VIEW):
                 return False
-        elif not is_light(node) or op.kind == LIBRARY and size(node) * SMALLER > size(node.inputs[0]):
+        elif not is_light(node) or op.kind == LIBRARY and size(node) * SMALLER > max(map(size, node.inputs), default=0):
             return False
     return len(large) <= STEPS and sum(map(size, large)) <= MADE
 
