@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,20 @@ from .walk import toposort
 TRACES = {KEPT: "  # under differentiation", ABSTRACT: "  # traced"}
 
 
-def show(outputs: Sequence[Node], limit: int = 10_000) -> str:
+def show(outputs: Sequence[Node], limit: int = 10_000, said: Callable[[Node], str] = lambda node: "") -> str:
     """The graph behind the outputs, inputs first; scalars stand where they are used.
 
-    Beyond `limit` lines the middle is left out.
+    Beyond `limit` lines the middle is left out. `said`: what follows the line of a node.
     """
     nodes = [n for n in toposort(outputs) if n.value is None or n in outputs]
     names = {n: f"%{i}" for i, n in enumerate(nodes)}
     if len(nodes) <= limit:
-        lines = [line(n, names) for n in nodes]
+        lines = [line(n, names) + said(n) for n in nodes]
     else:
         half = limit // 2
-        lines = [line(n, names) for n in nodes[:half]]
+        lines = [line(n, names) + said(n) for n in nodes[:half]]
         lines.append(f"... {len(nodes) - 2 * half} more ...")
-        lines += [line(n, names) for n in nodes[-half:]]
+        lines += [line(n, names) + said(n) for n in nodes[-half:]]
     return "\n".join([*lines, "return " + " ".join(names[n] for n in outputs)])
 
 

@@ -59,6 +59,11 @@ def added_up(shape: tuple[int, ...], sharding: NamedSharding, parts: dict[Device
     return placed(leaf(shape, out.dtype, out), sharding, True)
 
 
+def plain(dtype: Any) -> Any:
+    """NumPy's dtype, or one of keys as it is."""
+    return dtype if is_extended(dtype) else np.dtype(dtype)
+
+
 def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_callback: Any, dtype: Any = None) -> Any:
     """The array whose part at an index (a tuple of slices) `data_callback(index)` gives; it is asked for the parts of
     this process's devices.
@@ -75,11 +80,11 @@ def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_ca
         parts = dict.fromkeys(indices, data_callback(next(iter(indices.values()))))
     else:
         parts = {d: data_callback(i) for d, i in indices.items()}
-    kinds = [as_node(p).dtype for p in parts.values()] or ([] if dtype is None else [np.dtype(dtype)])
-    if dtype is not None and kinds[0] != np.dtype(dtype):
+    kinds = [as_node(p).dtype for p in parts.values()] or ([] if dtype is None else [plain(dtype)])
+    if dtype is not None and kinds[0] != plain(dtype):
         raise ValueError(
             "If `dtype` is provided to `jax.make_array_from_callback`, it must match the dtype of the addressable "
-            f"shards. Got dtype={np.dtype(dtype)} and shard dtype={kinds[0]}`."
+            f"shards. Got dtype={plain(dtype)} and shard dtype={kinds[0]}`."
         )
     if not kinds:
         raise ValueError(

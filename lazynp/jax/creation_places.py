@@ -62,7 +62,7 @@ def placing(f: Any) -> Any:
                     with settled(spec.unreduced if isinstance(spec, PartitionSpec) else frozenset()):
                         out = f(*args, **rest)
                     if name != "out_sharding":
-                        out = device_put(out, where)
+                        out = placed(out.node, where) if only_longer(where, out.ndim) else device_put(out, where)
                         keeps = f.__name__ in ("array", "asarray") or not out.weak_type or out.node.trace
                         return out if keeps else out.astype(out.dtype)
                     check_explicit(in_full(where, 0, what), what)
@@ -83,6 +83,12 @@ def placing(f: Any) -> Any:
             raise
 
     return call
+
+
+def only_longer(where: Any, ndim: int) -> bool:
+    """Whether a sharding's spec has more entries than an array of so many axes, all of which say nothing."""
+    parts = where.spec.partitions if isinstance(where, NamedSharding) else ()
+    return len(parts) > ndim and not any(parts[ndim:])
 
 
 def typed(sharding: Sharding, ndim: int, what: str) -> Sharding | None:

@@ -145,7 +145,7 @@ def as_shard_map(
     """The results of a `shard_map`, with a node in between that says so. What its function captures is given to all
     devices."""
     places = [n for n in toposort(function.outputs) if n in axis_of]
-    captured = [n for n in Function([*function.inputs, *places], function.outputs).captured() if n.trace]
+    captured = Function([*function.inputs, *places], function.outputs).captured()
     whole = Function([*captured, *function.inputs], function.outputs)
     params["in_specs"] = (*[PartitionSpec()] * len(captured), *params["in_specs"])
     call = Called("shard_map", params, whole, of_batch)
@@ -171,10 +171,16 @@ def of_batch(call: Called, inputs: Sequence[Node], axes: Sequence[int | None]) -
         outs = [x if a is None or to is None else move_axis(x, a, to) for (x, a), to in zip(made, results_at)]
         places = [x for x in toposort(outs) if x in axis_of]
         order = list(dict.fromkeys([*mesh.axis_names]))
-        graph = Graph(lies, {axis_of[x]: x for x in places})
-        for x in toposort([*local, *outs]) if call.params["check_vma"] else ():
-            graph.of(x)
-            mark(x, graph.found.get(x), order)
+        index = {axis_of[x]: x for x in places}
+        for a in names:
+            if a not in index:
+                index[a] = leaf((), INT32, trace=ABSTRACT)
+                axis_of[index[a]] = a
+        graph = Graph(lies, index)
+        if call.params["check_vma"]:
+            outs = [graph.renewed(x) for x in outs]
+            for x in toposort([*local, *outs]):
+                mark(x, graph.of(x), order)
     params = dict(call.params)
     for key, where in (("in_specs", at), ("out_specs", results_at)):
         params[key] = tuple([with_entry(s, a, names) for s, a in zip(params[key], where)])

@@ -17,6 +17,7 @@ from ..runtime.execute import value_of
 from ..signatures import spread_axes
 from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
+from .device_views import views
 from .devices import Device, check_backend, default_device, several
 from .dtypes import is_extended
 from .jaxpr_places import said_of_batch, shown_as
@@ -208,6 +209,10 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
             where = lies if kind is None else lies.with_memory_kind(kind)
         sharding = resolved(where, "device_put")
         if current.manual:
+            # Compiled code lies as `shard_map` says.
+            if isinstance(sharding, SingleDeviceSharding) and not views.active:
+                out.append(v if isinstance(v, Array) else on_one(node))
+                continue
             check_inside(node, sharding)
         if node.trace == ABSTRACT or state.jitted:
             out.append(as_equation(moved_later(node, sharding), where, share, give))

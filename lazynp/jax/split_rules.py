@@ -5,6 +5,7 @@ What has no rule is split as its first operand, on axes of one length (`kept`).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -174,22 +175,23 @@ def reshaped(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     """Axes that become one are split as the first of them was; of those that come of one each takes what divides it."""
     old, new, split = node.inputs[0].shape, node.shape, splits[0]
     out: list[tuple[Any, ...]] = [()] * len(new)
+    explicit = set(mesh.explicit_axes)
+    if explicit & {a for s in split for a in s} and not one_at_a_time(old, new):
+        refuse_reshape(node, split)
     for (begin, i), (to, j) in groups(old, new):
         source = longer(old, begin, i)
         parts = shared_out(split[source], new[to:j], mesh.shape) if i - begin == 1 and split[source] else None
         if parts is not None:
             out[to:j] = parts
             continue
-        if i - begin == 1 and set(split[source]) & set(mesh.explicit_axes):
+        if i - begin == 1 and set(split[source]) & explicit:
             refuse_reshape(node, split)
             continue
-        if i - begin > 1 and j - to > 1 and set(mesh.explicit_axes) & {a for s in split[begin:i] for a in s}:
-            refuse_reshape(node, split)
         target = longer(new, to, j)
         out[target] = split[source]
         named = [s for d, s in zip(range(begin, i), split[begin:i]) if old[d] > 1]
-        if j - to == 1 and len(named) > 1 and set(mesh.explicit_axes).issuperset([a for s in named for a in s]):
-            if any(named) and not named[0] or not all(named) and any(named[1:]):
+        if j - to == 1 and len(named) > 1 and explicit.issuperset([a for s in named for a in s]):
+            if any([after and not before for before, after in itertools.pairwise(named)]):
                 refuse_reshape(node, split)
             out[target] = tuple([a for s in named for a in s])
     return tuple(out)
@@ -225,6 +227,15 @@ def groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tuple[int, 
                 n, j = n * new[j], j + 1
         found.append(((begin, i), (to, j)))
     return found
+
+
+def one_at_a_time(old: tuple[int, ...], new: tuple[int, ...]) -> bool:
+    """Whether a reshape makes several axes of one, or one of several, at one place only, or but adds and drops 1s."""
+    if [n for n in old if n != 1] == [n for n in new if n != 1]:
+        return True
+    changed = [(i - begin, j - to) for (begin, i), (to, j) in groups(old, new) if i - begin > 1 or j - to > 1]
+    longer = len(new) > len(old)
+    return 0 in old or len(changed) == 1 and len(new) != len(old) and changed[0][longer] > changed[0][not longer] == 1
 
 
 def longer(shape: tuple[int, ...], begin: int, end: int) -> int:

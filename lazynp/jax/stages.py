@@ -26,6 +26,7 @@ from .compiled_calls import check_lies, check_orders, check_types, mismatch
 from .config import flags
 from .constraints import over_mesh_of
 from .costs import CompiledMemoryStats, costs, memory_of
+from .device_texts import said_of
 from .devices import Device, everything, several
 from .jaxpr import node_of, sharding_of_type, structs
 from .jaxpr_types import ClosedJaxpr
@@ -283,7 +284,7 @@ class Compiled(Stage):
     """A function that runs for arguments of the types it was compiled for."""
 
     def as_text(self) -> str:
-        return show(self._entry.function.outputs)
+        return show(self._entry.function.outputs, said=said_of)
 
     def cost_analysis(self) -> dict[str, float]:
         return costs(self._entry)
