@@ -25,6 +25,7 @@ BY_NAME = {
     "__buffer__": "`memoryview`, from Python 3.12 on",
     "__dir__": "Python asks a module for it",
     "_missing_": "enumerations ask for it",
+    "reducer_override": "`pickle.Pickler` asks for it",
     "lpmn": "a function of JAX's that is there until it is removed",
     "load_ipython_extension": "IPython's %load_ext",
     "manage_cache": "`lazynp.__main__.COMMANDS`",

@@ -260,11 +260,18 @@ class Signature:
         return inspect.signature(self.host)
 
 
+DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
 def document(ours: type, host: type) -> None:
-    """Methods and attributes that have no docstring get NumPy's."""
+    """Methods get NumPy's signatures; methods and attributes get its docstrings. Attributes that our class leaves to
+    `__getattr__` are listed on it too."""
     for name, value in list(vars(ours).items()):
-        text = getattr(getattr(host, name, None), "__doc__", None)
-        if name.startswith("__") or not text or value.__doc__:
+        theirs = getattr(host, name, None)
+        if isinstance(value, (types.FunctionType, Method)):
+            signed(value, theirs)
+        text = getattr(theirs, "__doc__", None)
+        if name.startswith("__") or not text:
             continue
         if isinstance(value, (types.FunctionType, Method)):
             value.__doc__ = text
@@ -272,13 +279,13 @@ def document(ours: type, host: type) -> None:
             setattr(ours, name, property(value.fget, value.fset, value.fdel, text))
         elif isinstance(value, types.MemberDescriptorType):
             setattr(ours, name, property(value.__get__, value.__set__, None, text))
+    for name, value in vars(host).items():
+        if isinstance(value, DESCRIPTORS) and not name.startswith("__") and not hasattr(ours, name):
+            setattr(ours, name, property(functools.partial(ours.__getattr__, name=name), doc=value.__doc__ or ""))  # type: ignore[attr-defined]
 
 
 def sign_all() -> None:
-    """Signatures of the methods of `ndarray`, and of the functions that are ours."""
-    for name, method in vars(ndarray).items():
-        if isinstance(method, (types.FunctionType, Method)):
-            signed(method, getattr(numpy.ndarray, name, None))
+    """Signatures and docstrings of the classes, and of the functions, that are ours."""
     for name in ("frompyfunc", "nested_iters"):
         signed(OURS[name], getattr(numpy, name)).__doc__ = getattr(numpy, name).__doc__
     pairs: list[tuple[Any, Any]] = [

@@ -46,7 +46,7 @@ from .host import (
     wrap_result,
 )
 from .layout import array_of, lies
-from .line_warnings import at_line
+from .line_warnings import as_line
 from .record import MOST_AXES, as_node, cast_node
 
 COPY_MODES = numpy._globals._CopyMode
@@ -93,7 +93,7 @@ def array(
         and ndmax is None
         and (not object or type(object[0]) in SCALARS and SCALARS.issuperset(map(type, object)))
     ):
-        return fresh(numpy.array(object) if dtype is None else at_line(numpy.array, object, dtype))
+        return fresh(numpy.array(object) if dtype is None else as_line(numpy.array, object, dtype))
     if like is not None:
         given = {"dtype": dtype, "copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
         value = overridden_by(
@@ -124,7 +124,8 @@ def array(
     ours: list[Any] = []
     try:
         into = None if dtype is None or kind not in (list, tuple) else dtype_of(dtype)
-        host = to_host(object, ours, into) if kind in PLAIN or not makes_array(object) else ArrayProvider(object, ours)
+        plain = kind in PLAIN or not makes_array(object)
+        host: Any = to_host(object, ours, into, True) if plain else ArrayProvider(object, ours)
     except RecursionError:  # a list that contains itself
         host = object
     except TracedArgumentError:
@@ -136,7 +137,7 @@ def array(
         whole, host = host, real_of(host, dtype_of(dtype))
         copy = copy or host is not whole  # the real part is no array that the caller has
     try:
-        made = numpy.array(host, dtype, copy=copy, order=order, ndmin=ndmin, **more)
+        made = as_line(numpy.array, host, dtype, copy=copy, order=order, ndmin=ndmin, **more)
     except TracedArgumentError:  # an object's `__array__` gave an array that a transformation follows (`poly1d`)
         return on_traced("array", numpy.array, (object.__array__(), dtype), {"copy": copy, "ndmin": ndmin})
     except ValueError:  # arrays of ours may stand among the objects of a buffer

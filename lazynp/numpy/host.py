@@ -25,6 +25,7 @@ from ..runtime.views import TRANSPOSE, axes_in_memory, inverse_of, view_to
 from ..speed import HandleBase, native, tell
 from . import subclasses
 from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_traced, known, ndarray, new_handle, root, wrap
+from .elements import Element, element
 from .line_warnings import as_line
 
 SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *sctypeDict.values()})
@@ -195,9 +196,13 @@ def dtype_of(given: Any) -> numpy.dtype[Any]:
     return numpy.dtype(given if not isinstance(given, Handle) else given._meta_())
 
 
-def to_host(x: Any, ours: list[Any], into: numpy.dtype[Any] | None = None) -> Any:
-    """What NumPy gets for an argument, to read at once. Appends the arrays of ours in it to `ours`. `into`: the dtype
-    that an array is made with of a list."""
+def to_host(x: Any, ours: list[Any], into: numpy.dtype[Any] | None = None, kept: bool = False) -> Any:
+    """What NumPy gets for an argument, to read at once. Appends the arrays of ours in it to `ours`.
+
+    Args:
+        into: the dtype that an array is made with of a list.
+        kept: whether an array of objects made of a list has the objects themselves: see `keep_elements`.
+    """
     kind = type(x)
     if kind in PLAIN or x is None:
         return x
@@ -211,7 +216,7 @@ def to_host(x: Any, ours: list[Any], into: numpy.dtype[Any] | None = None) -> An
     if kind is list or kind is tuple:
         if not x or type(x[0]) in SCALARS and SCALARS.issuperset(map(type, x)):
             return x
-        values = [to_host(v if type(v) is ndarray else element(v, into), ours, into) for v in x]
+        values = [to_host(v if type(v) is ndarray else element(v, into, kept), ours, into, kept) for v in x]
         return x if all(map(operator.is_, values, x)) else kind(values)
     if kind is dict:
         named = {k: to_host(v, ours) for k, v in x.items()}
@@ -256,18 +261,6 @@ def operands_to_host(x: Any, ours: list[Any]) -> Any:
     return type(x)([to_host(v, ours) for v in x]) if type(x) in (list, tuple) else to_host(x, ours)
 
 
-def element(x: Any, into: numpy.dtype[Any] | None = None) -> Any:
-    """An element of a list: a 0-d subclass is asked for its number (the masked constant has none), of the kind of dtype
-    that it has or goes into."""
-    if isinstance(x, Handle) and type(x) is not ndarray and not x.shape:
-        own = x.dtype.kind
-        ask = {"f": "__float__", "i": "__int__", "u": "__int__"}.get(own if into is None else into.kind)
-        if ask is not None and getattr(type(x), ask) is not getattr(ndarray, ask):
-            number = getattr(x, ask)()
-            return x.dtype.type(number) if into is None or into.kind == own else number
-    return x
-
-
 def of_traced(x: ndarray, ours: list[Any]) -> numpy.ndarray:
     """The value of a traced array of whole numbers, which no derivative is lost with. Raises for any other."""
     if x.dtype.kind not in "biu" or x._node_().trace == ABSTRACT:
@@ -306,7 +299,9 @@ def keep_elements(made: numpy.ndarray, ours: list[Any]) -> None:
     """In an array of objects, the arrays themselves, not NumPy's views of them."""
     row = made.ravel("K")
     for i, v in enumerate(row):
-        if type(v) is numpy.ndarray:
+        if type(v) is Element:
+            row[i] = v.given
+        elif type(v) is numpy.ndarray:
             for x in reversed(ours):
                 if x._h_ is v and type(x) is not ForeignArray:
                     row[i] = x.given if type(x) is ConvertedObject else x

@@ -67,7 +67,7 @@ from .host import (
 )
 from .index import is_plain, normalize
 from .layout import at_once
-from .line_warnings import at_line
+from .line_warnings import as_line, at_line
 from .masked import FEW, select, selection_of, write_last_axes, write_selection
 from .record import PYTHON_SCALARS, as_node, cast_node, errors_kept, known_small, moved_node
 
@@ -442,13 +442,13 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         own = kind in "iuf" and type(value) is not ndarray and not value.shape and is_full(key, self.ndim)
         value = (float if kind == "f" else int)(value) if own else value._host_()
     elif type(value) in (list, tuple):
-        value = to_host(value, [], self.dtype) if kind != "O" else objects(value, self._host_()[key])
+        value = to_host(value, [], self.dtype, True) if kind != "O" else objects(value, self._host_()[key])
     elif makes_array(value) and kind != "O" and not is_full(key, self.ndim):
         value = ArrayProvider(value, [])
     value = real_of(value, self.dtype)
     note_write(self, key, lambda: blank_like(self).__setitem__(key, value))
     with Writes() as to:
-        speed.set_places(to(self), key, value)
+        as_line(speed.set_places, to(self), key, value)
 
 
 def note_write(self: ndarray, key: Any, trial: Callable[[], Any]) -> None:
@@ -466,7 +466,7 @@ def objects(value: Any, region: Any) -> Any:
         return value
     ours: list[Any] = []
     made = numpy.empty(region.shape, object)
-    made[...] = to_host(value, ours)
+    made[...] = to_host(value, ours, None, True)
     keep_elements(made, ours)
     return made
 

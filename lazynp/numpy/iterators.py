@@ -299,7 +299,7 @@ def layout_flag(name: str) -> property:
 for _name in dir(type(numpy.empty(0).flags)):  # the others are NumPy's in any case
     if not (_name.startswith("__") or _name in vars(flagsobj)):
         setattr(flagsobj, _name, layout_flag(_name))
-flagsobj.__module__ = "lazynp"
+flagsobj.__module__ = "lazynp._core.multiarray"
 
 
 def inside(value: Any, ours: list[Any]) -> Any:

@@ -79,10 +79,30 @@ class Log:
 
 
 LOG = Log()
+KINDS = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
+
+
+class Shared(Log):
+    """What NumPy tells of some kinds of errors, and what it would warn of: `given` is the program's own, `modes` are
+    those of `numpy.geterr`."""
+
+    def __init__(self, given: Any, modes: Any) -> None:
+        self.given = given
+        self.logged = [text for text, kind in KINDS.items() if modes[kind] == "log"]
+
+    def __call__(self, kind: str, flag: int) -> None:
+        self.given(kind, flag)
+
+    def write(self, text: str) -> None:  # type: ignore[override]
+        """To the program's log, or a warning."""
+        if text.removeprefix(PREFIX).startswith(tuple(self.logged)):
+            self.given.write(text)
+        else:
+            Log.write(text)
+
+
 last: list[tuple[Any, Any]] = [(None, None)]
-"""A state of `numpy.errstate`, and the one that logs where it warns: None if it warns of nothing, OTHERS if it warns of
-some kinds and tells others' functions of some."""
-OTHERS: Any = object()
+"""A state of `numpy.errstate`, and the one that logs where it warns: None if it warns of nothing."""
 
 
 def logging_state(state: Any) -> Any:
@@ -92,11 +112,10 @@ def logging_state(state: Any) -> Any:
         return logs
     modes = numpy.geterr()
     logs = None
-    if "warn" in modes.values() and {"call", "log"} & set(modes.values()):
-        logs = OTHERS
-    elif "warn" in modes.values():
+    if "warn" in modes.values():
         told: dict[str, Any] = {kind: "log" for kind, mode in modes.items() if mode == "warn"}
-        with numpy.errstate(call=LOG, **told):
+        shared = {"call", "log"} & set(modes.values())
+        with numpy.errstate(call=Shared(numpy.geterrcall(), modes) if shared else LOG, **told):
             logs = STATE.get()
     last[0] = state, logs
     return logs
@@ -107,8 +126,6 @@ def at_line(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     logs = logging_state(STATE.get())
     if logs is None:
         return function(*args, **kwargs)
-    if logs is OTHERS:
-        return as_line(function, *args, **kwargs)
     token = STATE.set(logs)
     try:
         return function(*args, **kwargs)

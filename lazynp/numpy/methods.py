@@ -38,6 +38,7 @@ from .array import (
     wrap,
 )
 from .casts import cast_to_real, discards, real_of
+from .elements import element
 from .host import (
     PLAIN,
     TracedArgumentError,
@@ -48,7 +49,6 @@ from .host import (
     by_engine,
     castable,
     dtype_of,
-    element,
     fresh,
     is_wide,
     like,
@@ -63,7 +63,7 @@ from .host import (
     unwrap,
 )
 from .layout import array_of, c_contiguous, laid, lies, settled, turned_to
-from .line_warnings import at_line
+from .line_warnings import as_line, at_line
 from .overrides import has_hook, overriding
 from .reduce import by_host, plain
 from .renew import become
@@ -179,7 +179,7 @@ def astype(
         value = cast_to_real(self._host_(), unwrap(dtype), order)
     else:
         host: Any = castable(self._host_(), dtype)
-        value = host.astype(unwrap(dtype), order, casting, False, copy)
+        value = as_line(host.astype, unwrap(dtype), order, casting, False, copy)
     if value is self._h_ and (type(self) is ndarray or subok):
         return self
     if value is not self._h_:

@@ -143,7 +143,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
         made = recorded_dot(a, b)
         if isinstance(made, ndarray | numpy.generic):
             if made.dtype != out.dtype or made.shape != out.shape or not out.flags.c_contiguous:
-                c_dot(dummy(a), dummy(b), dummy(out))  # which complains of `out`
+                c_dot(dummy(a), dummy(b), blank_like(out))  # which complains of `out`
             node = as_node(made)
             if node is not None and recorded_ufuncs.recordable(out):
                 assign(out, node)

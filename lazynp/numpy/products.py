@@ -18,7 +18,7 @@ from ..backends.order import memory_order
 from ..config import config
 from ..graph.node import Node, leaf
 from ..ops import contraction, indexing
-from ..ops.elementwise import multiply, not_equal
+from ..ops.elementwise import add, convert, multiply, not_equal
 from ..ops.shape import add_reduce, reshape, transpose
 from ..runtime.device import devices
 from ..runtime.processes import processes
@@ -153,7 +153,9 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
         node = product([cast_node(n, wide) for n in nodes], labels[0], turned_output)
     except (TypeError, ValueError):
         return NotImplemented
-    node = cast_node(node, target)
+    if wide.kind in "fc" and not contracts(*labels):
+        node = add(node, Node.of_scalar(wide.type(0)))  # NumPy adds products to zeros, so that none is -0.
+    node = convert(node, target)  # NumPy tells of no overflow here
     if out is None:
         return shown(node) if turned is None else array_of(node)._derived_(TRANSPOSE, turned)
     if node.shape != out.shape or not numpy.can_cast(node.dtype, out.dtype, casting):
@@ -172,6 +174,11 @@ def sums_at_hand(operands: Sequence[Any], inputs: Sequence[str], output: str) ->
     sizes = {c: n for s, x in zip(inputs, operands) for c, n in zip(s, x.shape)}
     every = math.prod(sizes.values())
     return math.prod([sizes[c] for c in output]) <= config.limit and every == max([x.size for x in operands])
+
+
+def contracts(inputs: Sequence[str], output: str) -> bool:
+    """Whether products are added up, to zero."""
+    return any([sum([c in s for s in inputs]) > 1 for c in set("".join(inputs)) - set(output)])
 
 
 def is_label(i: Any) -> bool:

@@ -68,7 +68,7 @@ def linspace(start: Any, stop: Any, num: Any = 50) -> Any:
     step = (float(stop) - float(start)) / (num - 1)
     if not abs(step) > 1e-290:
         return NotImplemented
-    made = numpy.arange(0, num, dtype=float)
+    made = numpy.arange(0, num, dtype=float).reshape(num)  # NumPy's is a view, too
     multiply(made, step, out=made)
     add(made, float(start), out=made)
     made[-1] = stop
@@ -134,7 +134,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     if edges is NotImplemented:
         return edges
     if weights is None:
-        return tally(edges, a, True), edges
+        return tally(edges, a, True).copy(), edges
     keys, weights = a.ravel(), weights.ravel()
     inside = (keys >= low) & (keys <= high)
     if not inside.all():

@@ -29,7 +29,9 @@ from .counterparts import Signature
 from .dispatch import Function
 from .draws import BITS as BIT_GENERATOR
 from .draws import SHARED, ahead, in_turn
-from .host import PLAIN, element, host_function, public_module, to_host, unwrap, wrap_result
+from .elements import element
+from .host import PLAIN, host_function, public_module, to_host, unwrap, wrap_result
+from .line_warnings import as_line
 
 INPLACE = frozenset({"shuffle"})
 OUT_PLACE = {"random": 2, "standard_normal": 2, "standard_exponential": 3, "standard_gamma": 3}
@@ -56,7 +58,7 @@ def method_of(name: str, host: Callable[..., Any], by_twin: bool = False) -> Cal
         if by_twin:
             self = twin(self)
         if not kwargs and PLAIN.issuperset(map(type, args)):
-            value = host(self, *args)
+            value = as_line(host, self, *args)
             return value if type(value) in PLAIN else shown(value)
         ours: list[Any] = []
         values = [to_host(element(a), ours) for a in args]
@@ -71,7 +73,7 @@ def method_of(name: str, host: Callable[..., Any], by_twin: bool = False) -> Cal
                     return shuffled_sequence(self, host, values, named)
             if out is not None:
                 named["out"] = to(out)
-            value = host(self, *values, **named)
+            value = as_line(host, self, *values, **named)
         return out if out is not None else shown(value, ours)
 
     call.__name__, call.__doc__ = name, host.__doc__

@@ -26,6 +26,7 @@ from ..threads import at_fork
 from ..tracebacks import leave
 from . import counterparts, dispatch, functions, native, standard, subclasses, ufunc
 from .array import ArrayType
+from .files import PICKLE
 from .host import public_module
 from .line_warnings import WARNINGS
 
@@ -117,6 +118,8 @@ def redirected(
         return CopyReg
     if name == "warnings" and not fromlist:
         return WARNINGS
+    if name == "pickle" and not fromlist:
+        return PICKLE
     return original(name, globals, locals, fromlist, level)
 
 
