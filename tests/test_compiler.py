@@ -1154,6 +1154,24 @@ def test_no_torch_here():
     assert subprocess.run([sys.executable, "-c", BOOT + code]).returncode == 0
 
 
+def test_looking_a_kernel_up_loads_little():
+    """A short program waits for all that is loaded there: importlib.metadata took as long as it runs itself."""
+    code = """
+import sys
+from lazynp.backends import artifacts, compiler, gcc
+version = artifacts.torch_version()
+loaded = {"importlib.metadata", "email", "threadpoolctl", "torch"} & set(sys.modules)
+import importlib.metadata
+try:
+    wanted = importlib.metadata.version("torch")
+except importlib.metadata.PackageNotFoundError:
+    wanted = "none"
+sys.exit(f"{loaded} {version} {wanted}" if loaded or version != wanted else 0)
+"""
+    ran = subprocess.run([sys.executable, "-c", BOOT + code], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_as_strided_window(client):
     """Inputs that overlap one another: windows of one array."""
     a = np.random.default_rng(0).random(5000)

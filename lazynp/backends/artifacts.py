@@ -18,6 +18,7 @@ import contextlib
 import functools
 import hashlib
 import importlib
+import importlib.util
 import json
 import os
 import platform
@@ -105,6 +106,15 @@ def _cpu() -> str:
 
 @functools.cache
 def torch_version() -> str:
+    """torch's version, "none" without torch. It stands in a file of torch's: `importlib.metadata`, which knows it too,
+    takes as long to load as a short program may run."""
+    with contextlib.suppress(ImportError, ValueError):  # ValueError: what is loaded as torch does not say from where
+        spec = importlib.util.find_spec("torch")
+        for folder in (spec and spec.submodule_search_locations) or ():
+            with contextlib.suppress(OSError), open(os.path.join(folder, "version.py"), encoding="utf-8") as file:
+                found = re.search(r"^__version__ = ['\"](.+)['\"]$", file.read(), re.MULTILINE)
+                if found is not None:
+                    return found[1]
     try:
         return importlib.import_module("importlib.metadata").version("torch")  # which takes long to load
     except ImportError:  # PackageNotFoundError is one

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import importlib.util
 import os
 import pickle
@@ -23,8 +24,6 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
-
-import threadpoolctl
 
 from lazynp.backends import artifacts
 from lazynp.backends.artifacts import Artifacts
@@ -371,7 +370,7 @@ class CompilerClient:
 
     def _change_room(self) -> None:
         if self._jobs and self._room is None and CORES > 1:
-            found = threadpoolctl.ThreadpoolController().select(user_api="blas")
+            found = importlib.import_module("threadpoolctl").ThreadpoolController().select(user_api="blas")
             crowded = [b for b in found.lib_controllers if b.num_threads >= CORES]
             self._room = [(b, b.num_threads) for b in crowded]
             for b in crowded:

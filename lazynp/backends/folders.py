@@ -30,7 +30,7 @@ SIGNATURE = "Signature: 8a477f597d28d172789f06886806bc55\n# Compiled kernels of 
 LOCK = "lock"
 OLD = 86400.0  # seconds after which a leftover goes where there are no file locks
 TRIES = 16
-_SCRATCH = re.compile(r"\d+-[0-9a-f]{16}")
+_SCRATCH = r"\d+-[0-9a-f]{16}"
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -237,7 +237,7 @@ def sweep(parent: str) -> None:
                 if item.name.endswith(".lock"):
                     with lock(item.path):
                         pass
-                elif _SCRATCH.fullmatch(item.name) and item.is_dir(follow_symlinks=False):
+                elif re.fullmatch(_SCRATCH, item.name) and item.is_dir(follow_symlinks=False):
                     _sweep_one(item.path)
 
 

@@ -22,9 +22,10 @@ APART = getattr(built("_apart"), "start", None)
 
 TIRED = 75  # exit status of a compiler process that failed for want of something: a new one may do better
 TIMEOUT = 300.0  # seconds that the compiler may take
-_REFUSED = re.compile(r"^\S.*:\d+(:\d+)?: error: |undefined reference to |^\S.*: error: .*not supported", re.MULTILINE)
+# As text, which is compiled where it is needed: programs that find all in the cache need neither.
+_REFUSED = r"(?m)^\S.*:\d+(:\d+)?: error: |undefined reference to |^\S.*: error: .*not supported"
 # What the machine does to a compiler. The words are those of GCC, Clang, binutils and the C library.
-_MACHINE = re.compile(
+_MACHINE = (
     r"internal compiler error|fatal signal|fatal error|\b[Kk]illed\b|\bterminated\b|out of memory|memory exhausted"
     r"|bad_alloc|[Cc]annot allocate|[Nn]o space left|[Dd]isk quota|[Rr]ead-only file|[Ii]nput/output error"
     r"|[Pp]ermission denied|[Nn]o such file|[Tt]oo many open files|[Rr]esource temporarily|[Ff]ile size limit"
@@ -141,7 +142,7 @@ def _kill(process: _Apart | subprocess.Popen[bytes], group: bool) -> None:
 
 def is_lasting(code: int, said: str) -> bool:
     """Whether a compiler that ended with this status, having said this, has refused its source."""
-    return code == 1 and _REFUSED.search(said) is not None and _MACHINE.search(said) is None
+    return code == 1 and re.search(_REFUSED, said) is not None and re.search(_MACHINE, said) is None
 
 
 def describe(code: int, said: str) -> str:
