@@ -70,8 +70,10 @@ def placing(f: Any) -> Any:
             out = f(*args, **kwargs)
             if like and contexts.active and isinstance(args[0], Array):
                 return varying_as(args[0], out)
-            if like and state.on and isinstance(args[0], Array) and args[0].shape == out.shape:
+            if like and state.on and isinstance(args[0], Array):
                 sharding = sharding_at(args[0].node)
+                if args[0].shape != out.shape:
+                    return out if args[0].node.trace else on_all_of(sharding, out)
                 if sharding is not None and args[0].node.trace:
                     sharding = typed(sharding, out.ndim, f.__name__)
                 elif out.weak_type:  # as JAX has it
@@ -89,6 +91,13 @@ def only_longer(where: Any, ndim: int) -> bool:
     """Whether a sharding's spec has more entries than an array of so many axes, all of which say nothing."""
     parts = where.spec.partitions if isinstance(where, NamedSharding) else ()
     return len(parts) > ndim and not any(parts[ndim:])
+
+
+def on_all_of(lies: Sharding | None, out: Array) -> Array:
+    """An array on the devices on each of which another one lies whole; where parts of that lie on them, as it was."""
+    if lies is None or not lies.is_fully_replicated:
+        return out
+    return placed(out.node, lies.update(spec=PartitionSpec()) if isinstance(lies, NamedSharding) else lies)
 
 
 def typed(sharding: Sharding, ndim: int, what: str) -> Sharding | None:

@@ -47,7 +47,7 @@ from .spreading import (
     state,
     unplaced,
 )
-from .transfers import explicitly
+from .transfers import between_devices, explicitly
 from .varying import axes_of_value
 
 
@@ -224,6 +224,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
         if isinstance(v, Array) and share is not False and not give and now == sharding:
             out.append(in_order(v, order))
             continue
+        if not node.trace and isinstance(v, Array) and several() and v.devices() != sharding.device_set:
+            between_devices(node.aval, sharding)
         if node.trace == CONCRETE and len(sharding.device_set) > 1 and spanning(sharding) and spread_of(node) is None:
             check_same(v, value_of(node))
         out.append(in_order(placed(coming_back(node, sharding), sharding, not isinstance(v, Array)), order))

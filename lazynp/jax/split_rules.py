@@ -466,7 +466,7 @@ def along_axis(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     if node.ndim == 1 and not mesh.explicit_axes:
         return ((),)
     if splits[0][axis : axis + 1] != ((),) and set(splits[0][axis]) & set(mesh.explicit_axes):
-        name = node.op.name  # type: ignore[union-attr]
+        name = node.op.name.removeprefix("arg")  # type: ignore[union-attr]
         at = named_sharding(mesh.abstract_mesh, splits[0], node.ndim)
         unclear(
             f"Arguments to {name} must be unsharded over the sorting dimension. Got arg sharding={at} and sorting "

@@ -311,9 +311,13 @@ def derive(node: Node) -> Sharding | None:
         return lies_in_body(node) or named_sharding(mesh, (), node.ndim)
     out = named_sharding(mesh, tidy(split, node.shape, mesh), node.ndim)
     if not mesh.explicit_axes:
+        out = named_sharding(mesh, without_ones(out, node.ndim), node.ndim)
         out = as_written(
             out, [s for s, a in zip(found, node.inputs) if isinstance(s, NamedSharding) and a.ndim == node.ndim]
         )
+        if node.dtype.names or node.op.name == "key_data" and not node.trace:  # type: ignore[union-attr]
+            parts = out.spec.partitions  # of keys JAX says something of each dimension
+            out = out.update(spec=PartitionSpec(*parts, *[None] * (node.ndim - len(parts))))
     if any([any(pending(s)) for s in named]):
         out = with_pending(out, *of_result(node, found))
     return out if first._memory == "device" else out.with_memory_kind(first._memory)
@@ -322,8 +326,14 @@ def derive(node: Node) -> Sharding | None:
 def as_written(lies: NamedSharding, found: Sequence[NamedSharding]) -> NamedSharding:
     """The one among the shardings of operands that says the same, as its user has written it."""
     ndim = max([len(s.spec) for s in (lies, *found)])
-    split = split_of(lies, ndim)
-    return next((s for s in found if split_of(s, ndim) == split), lies)
+    split = without_ones(lies, ndim)
+    return next((s for s in found if without_ones(s, ndim) == split), lies)
+
+
+def without_ones(lies: NamedSharding, ndim: int) -> Split:
+    """How an array is split, without axes of the mesh that have one device."""
+    sizes = lies.mesh.shape
+    return tuple([tuple([a for a in axes if sizes[a] > 1]) for axes in split_of(lies, ndim)])
 
 
 def check_memories(node: Node, found: Sequence[Sharding | None]) -> None:
@@ -497,11 +507,12 @@ def check_whole(x: Node, text: str) -> None:
         unclear(f"{text} Got input type={shown(x, split_of(lies, x.ndim))}")
 
 
-def check_unsplit(x: Node, axis: int, text: str) -> None:
-    """Raise ShardingTypeError for an array that an explicit axis splits along this one."""
+def check_unsplit(x: Node, axis: int, text: str, rest: str = "") -> None:
+    """Raise ShardingTypeError for an array that an explicit axis splits along this one. `rest`: the end of the text."""
     lies = known.get(x)
     if isinstance(lies, NamedSharding) and set(split_of(lies, x.ndim)[axis]) & set(lies.mesh.explicit_axes):
-        unclear(f"{text} Got input type={shown(x, split_of(lies, x.ndim))} and axis={axis}")
+        kind = shown(x, split_of(lies, x.ndim))
+        unclear(f"{text} Got input type: {kind} {rest}" if rest else f"{text} Got input type={kind} and axis={axis}")
 
 
 recorder.before = note_all

@@ -42,6 +42,17 @@ def level() -> str:
     return found or "allow"
 
 
+def between_devices(aval: Any, to: Any) -> None:
+    """Note that an array goes to other devices, as the program says. Raises JaxRuntimeError where that is forbidden."""
+    found = flags.transfer_guard_device_to_device or flags.transfer_guard
+    if found not in ("log_explicit", "disallow_explicit") or stack.active:
+        return
+    text = f"device-to-device transfer: aval=ShapedArray({aval}), dst_sharding={to}"
+    if found == "disallow_explicit":
+        raise JaxRuntimeError(f"INVALID_ARGUMENT: Disallowed {text}")
+    log.warning("%s", text)
+
+
 def watch(_: Any) -> None:
     """While something is guarded no operation may take a shortcut past the graph."""
     State.on = level() != "allow"

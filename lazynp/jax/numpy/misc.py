@@ -13,6 +13,8 @@ from ...ops.shape import zeros_of
 from ..array import Array, as_node, check_arraylike, is_arraylike
 from ..at_once import apply
 from ..dtypes import KIND_OF, canonical, inexact, requested, result_type
+from ..explicit_indexing import explicit_split
+from ..spreading import keeping
 from . import at_once
 from .axes import axis_of, static_int
 from .call import IncompatibleShapesError
@@ -148,7 +150,13 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
         raise TypeError("Expected an input array of integer or boolean data type")
     if bitorder not in ("little", "big"):
         raise ValueError("'order' must be either 'little' or 'big'")
-    bits = (x != 0).astype(np.uint8)
+    if axis is not None and any(split := explicit_split(x.node)) and not split[axis]:
+        return keeping(x.node, "packbits", lambda: packed(x, axis, bitorder))
+    return packed(x, axis, bitorder)
+
+
+def packed(x: Array, axis: int | None, bitorder: str) -> Array:
+    bits = astype(x != 0, np.uint8)
     if axis is None:
         bits, axis = ravel(bits), 0
     bits = moveaxis(bits, axis, -1)

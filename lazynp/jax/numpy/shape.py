@@ -22,6 +22,7 @@ from ..array import Array, as_node, check_arraylike, is_arraylike, wrap_value
 from ..at_once import apply
 from ..devices import state
 from ..explicit_indexing import explicit_split
+from ..spreading import check_unsplit, keeping
 from ..symbolic import is_symbolic_dim
 from . import at_once
 from .axes import axes_of, axis_of, check_broadcast, check_sizes, shape_of, static_int
@@ -382,7 +383,19 @@ def tile(A: Any, reps: Any) -> Any:
     counts = (*(1,) * (nd - len(counts)), *counts)
     wide = (*(1,) * (nd - len(full)), *full)
     check_sizes("broadcast_in_dim", tuple([n for pair in zip(counts, wide) for n in pair]))
-    return apply(lambda x: j.tile(s.reshape(x, shape=wide), counts), as_node(A))
+    node = as_node(A)
+
+    def run(x: Node) -> Node:
+        return j.tile(s.reshape(x, shape=wide), counts)
+
+    split = explicit_split(node)
+    if not any(split) or len(counts) > node.ndim:
+        return apply(run, node)
+    for d, n in enumerate(counts):
+        if n != 1:
+            text = f"Operand cannot be sharded on dimension {d} when the tiling is non-trivial."
+            check_unsplit(node, d, text, f"with reps: {counts}")
+    return keeping(node, "tile", lambda: apply(run, node))
 
 
 def repeat(
