@@ -17,7 +17,7 @@ from vulture.core import Vulture
 HERE = Path(__file__).parent.parent
 USERS = ("lazynp", "tests", "asv_bench", "compat", "docs", "examples")
 KINDS = {"class", "function", "method", "property"}
-RULES = ["@emits", "@*.defjvp", "@*.defvjp"]
+RULES = ["@emits", "@RULES", "@*.defjvp", "@*.defvjp"]
 """Decorators that put a function where it is found."""
 SHORT = 22
 """Functions of so many parts in Python's syntax may stand twice: `return x if test(x) else y`."""

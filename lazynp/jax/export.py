@@ -14,7 +14,6 @@ from ..api.ahead import inline
 from ..doors import FLOAT0
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
-from ..graph.show import show
 from ..ops.promotion import is_inexact
 from ..ops.shape import zeros_of
 from ..signatures import Static
@@ -27,9 +26,11 @@ from .custom_derivatives import custom_vjp
 from .devices import default_backend, lowered_for
 from .export_places import Tiles, check_count, context_of, exported_places, over, put, tiles_of
 from .jaxpr import ShapeDtypeStruct
+from .jaxpr_writer import closed
 from .jitted_names import is_jitted_in_jax
 from .sharding import NamedSharding
 from .spreading import sharding_at
+from .stablehlo import Argument, module_text
 from .stages import PjitFunction, Stage
 from .symbolic import SymbolicScope, evaluated, is_symbolic_dim, sizes, symbolic_shape
 from .symbolic_calls import check_one_scope, check_solvable, solved, with_sizes
@@ -143,8 +144,12 @@ class Exported:
         return bytes(blob.bytes(blob.function(self._function, self._since)))
 
     def mlir_module(self, serialized: bool = True) -> str:
-        """The graph as text, a line an operation."""
-        return show(self._function.outputs)
+        """The function as a module of StableHLO, as text. Raises NotImplementedError where shapes have variables."""
+        if not all([isinstance(n, int) for aval in (*self.in_avals, *self.out_avals) for n in aval.shape]):
+            raise NotImplementedError("StableHLO with sizes that are not known is not there: export for known shapes")
+        jaxpr = closed(self._function, self._since)
+        given, results = [[Argument()] * len(avals) for avals in (self.in_avals, self.out_avals)]
+        return module_text(self.fun_name, jaxpr, given, results, keep_unused=True)
 
     def in_shardings_jax(self, mesh: Any) -> tuple[NamedSharding | None, ...]:
         """How the arguments lie on the devices of a mesh; None where nothing is said. Raises ValueError for a mesh on

@@ -53,13 +53,13 @@ from .jit_places import (
 )
 from .layouts import format_of, order_of, orders, place_of
 from .mesh import Setting
-from .module_text import Argument, arguments_of, asked_for, module_text
 from .placed import Placed, Shown, check_donated, keep_graph, traced_along
 from .placement import in_order, is_where, placed
 from .references import Passing, Touched, among
 from .sharding import NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, default_sharding
 from .spreading import assignment, known, refuse_devices, sharding_at
 from .spreading import state as spreading
+from .stablehlo import Argument, arguments_of, asked_for, module_text
 from .tree_util import PyTreeDef
 from .varying import axes_of_value, contexts
 
