@@ -466,7 +466,12 @@ def as_node(x: Any) -> Node:
         node = door.as_node(x)
         return node if node.dtype == canonical(node.dtype) else convert(node, canonical(node.dtype))
     if hasattr(x, "__jax_array__"):
-        return as_node(x.__jax_array__())
+        if hasattr(kind, "_is_dimension"):
+            return as_node(x.__jax_array__())
+        raise ValueError(
+            "Triggering __jax_array__() during abstractification is no longer supported. To avoid this error, either "
+            "explicitly convert your object using jax.numpy.array(), or register your object as a pytree."
+        )
     if isinstance(x, (bool, int, float, complex)):
         plain: Any = next(t for t in (bool, int, float, complex) if isinstance(x, t))
         return as_node(plain(x))
@@ -504,6 +509,11 @@ def silently(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     finally:
         ERRORS.reset(token)
+
+
+def own_form(x: Any) -> Any:
+    """What an object with `__jax_array__` says that it is; anything else itself."""
+    return x.__jax_array__() if type(x) is not Array and hasattr(x, "__jax_array__") else x
 
 
 def is_arraylike(x: Any) -> bool:

@@ -21,7 +21,7 @@ from ..ops.reductions import reduce
 from ..ops.shape import broadcast_to, reshape, set_, slice_, whole
 from ..ops.tags import refusing
 from ..tracebacks import leave
-from .array import Array, as_node, cast_node, door, is_arraylike, typed, wrap_value
+from .array import Array, as_node, cast_node, door, is_arraylike, own_form, typed, wrap_value
 from .array import wrap as wrap_node
 from .at_once import apply
 from .casts import astype_node
@@ -95,6 +95,7 @@ def update(
             raise ValueError("None is not a valid value for jnp.array")
         value = wrap_value(np.asarray(value)) if not isinstance(value, np.ndarray) else value
         value = as_node(value._value())
+    value = own_form(value)
     plan = plan_of(index, x.shape, arrays_only=not wrap)
     dtype, weak = typed(x)
     y, out_dtype = operand(value, dtype, stacklevel)

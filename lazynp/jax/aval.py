@@ -34,6 +34,9 @@ class ShapedArray:
             raise TypeError(f"Shapes must be 1D sequences of concrete values of integer type, got {sizes}.")
         self.plain = Aval(sizes, record_of(dtype), weak_type)
 
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype  # the rest is in the slots
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Of the array."""

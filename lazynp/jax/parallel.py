@@ -21,6 +21,7 @@ from ..ops.tags import without_derivative
 from ..tree import flatten, map, unflatten
 from .array import as_node, wrap
 from .dtypes import INT32, KIND_OF, float_dtype
+from .jaxpr_places import axis_of
 from .manual_sums import Sums
 from .mesh import current
 from .varying import axes_of_value, checked, contexts, psum_invariant, pvary, sums_of_value
@@ -62,6 +63,9 @@ def among(what: str, x: Any, axis_name: Any, groups: Any, apply: Callable[[Any, 
     for name in names:
         bound(name, what)
     size = axis_size(names)
+    if groups is not None and any([by_vmap(name) for name in names]):
+        advice = "Please open a feature request!" if what == "all_to_all" else "axis_index_groups not supported in vmap"
+        raise NotImplementedError(advice)
     groups = [range(size)] if groups is None else groups
     check_groups(groups, size)
     lengths = {len(g) for g in groups}
@@ -74,6 +78,11 @@ def among(what: str, x: Any, axis_name: Any, groups: Any, apply: Callable[[Any, 
     me = axis_index(names)
     mine, place = wrap(as_node(members))[me], wrap(as_node(places))[me]
     return map(lambda v: apply(all_gather(v, axis_name)[mine], len(mine), place), x)
+
+
+def by_vmap(name: Any) -> bool:
+    """Whether a named axis is one of a `vmap`, not of devices."""
+    return not any([name in mesh.axis_names for mesh in current.manual]) and stack.axes[name][1] not in axis_of
 
 
 def check_groups(groups: Any, size: int) -> None:
@@ -91,6 +100,8 @@ def reduced(what: str, x: Any, axis_name: Any, groups: Any, apply: Callable[[Any
     """
     name = one_name(axis_name, what)
     size, index = bound(name, what)
+    if by_vmap(name):
+        raise NotImplementedError("axis_index_groups not supported in vmap collectives. Please open a feature request!")
     check_groups(groups, size)
     if what == "psum" and checked(name):
         raise NotImplementedError(f"{what} with axis_index_groups, where check_vma says what varies")

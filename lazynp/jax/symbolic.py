@@ -294,6 +294,8 @@ class _DimExpr:
         """The size as a number in a graph."""
         return dim_as_value(dim=self, dtype=int_dtype())
 
+    _is_dimension = True
+
     def __jax_array__(self) -> Any:
         return wrap(self.node)
 

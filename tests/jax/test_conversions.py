@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -112,3 +113,20 @@ def test_what_makes_itself_an_array_is_joined_and_multiplied() -> None:
         assert (jnp.eye(3) @ Three()).tolist() == [0, 1, 2]
         assert jnp.concatenate([Three(), Three()]).tolist() == [0, 1, 2, 0, 1, 2]
         assert jnp.stack([Three(), Three()]).shape == (2, 3)
+        assert jnp.array([Three(), Three()]).tolist() == [[0, 1, 2]] * 2 and jnp.asarray(Three()).shape == (3,)
+        assert (Three() + jnp.ones(3)).tolist() == [1, 2, 3] and jnp.zeros(3).at[:].set(Three()).tolist() == [0, 1, 2]
+        for f in (
+            j.jit(lambda x: x),
+            j.grad(lambda x: x.sum()),
+            j.vmap(lambda x: x),
+            j.device_put,
+            j.typeof,
+            j.make_jaxpr(jnp.sin),
+            jnp.sin,
+            j.lax.sin,
+            functools.partial(j.lax.scan, lambda c, v: (c, v), 0.0),
+            functools.partial(j.lax.cond, True, lambda v: v, lambda v: v),
+            jnp.arange(3).__getitem__,
+        ):
+            with pytest.raises(ValueError, match=r"Triggering __jax_array__\(\) during abstractification"):
+                f(Three())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -637,3 +638,17 @@ def test_names() -> None:
     """Every public function of jax.lax is there."""
     names = [n for n in dir(real_jax.lax) if not n.startswith("_") and not n.endswith("_p")]
     assert set(names) <= set(dir(jax.lax))
+
+
+def test_the_factor_of_no_positive_matrix_has_zeros_above() -> None:
+    a = np.array([[1.0, 2.0], [2.0, 1.0]], np.float32)
+    for j in (real_jax, jax):
+        found = np.asarray(j.lax.linalg.cholesky(j.numpy.asarray(a)))
+        np.testing.assert_array_equal(found, [[np.nan, 0], [np.nan, np.nan]])
+
+
+def test_types_are_pickled() -> None:
+    for j in (real_jax, jax):
+        for x in (1.0, j.numpy.ones(2), np.int8(1)):
+            t = pickle.loads(pickle.dumps(j.typeof(x)))
+            assert t == j.typeof(x) and t.weak_type == j.typeof(x).weak_type

@@ -108,3 +108,12 @@ def test_errors() -> None:
             f(real_jax)
         with pytest.raises(NameError, match="unbound axis name"):
             f(jax)
+
+
+@pytest.mark.parametrize("name", ["psum", "pmean", "all_gather", "psum_scatter"])
+def test_groups_are_no_vmaps(name: str) -> None:
+    for j in (real_jax, jax):
+        with pytest.raises(NotImplementedError, match="axis_index_groups not supported in vmap"):
+            j.vmap(lambda x, j=j: getattr(j.lax, name)(x, "i", axis_index_groups=[[0, 1], [2, 3]]), axis_name="i")(
+                np.ones((4, 2), np.float32)
+            )

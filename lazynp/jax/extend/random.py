@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import numpy as jnp
 from ..array import Array, as_node, wrap
+from ..lax.others import threefry2x32 as hash_words
 from ..lax.primitives import RULES
 from ..primitives import primitive_of
 from ..random.implementations import PRNGImpl, rbg_impl, threefry_impl, unsafe_rbg_impl
@@ -26,8 +27,6 @@ __all__ = [
 ]
 threefry_prng_impl, rbg_prng_impl, unsafe_rbg_prng_impl = threefry_impl, rbg_impl, unsafe_rbg_impl
 threefry2x32_p = primitive_of("threefry2x32")
-ROTATIONS = (13, 15, 26, 6), (17, 29, 16, 24)
-PARITY = np.uint32(0x1BD11BDA)
 
 
 def define_prng_impl(
@@ -57,24 +56,12 @@ def random_seed(seeds: Any, impl: Any) -> Any:
     return key(seeds, impl=impl)
 
 
-def hashed(first: Any, second: Any, x: Any, y: Any) -> list[Array]:
-    """The hash of pairs of words under keys."""
-    keys = first, second, first ^ second ^ PARITY
-    x, y = x + first, y + second
-    for i in range(5):
-        for r in ROTATIONS[i % 2]:
-            x = x + y
-            y = (y << np.uint32(r) | y >> np.uint32(32 - r)) ^ x
-        x, y = x + keys[(i + 1) % 3], y + keys[(i + 2) % 3] + np.uint32(i + 1)
-    return [x, y]
-
-
 def threefry2x32(*words: Any) -> list[Array]:
     """What `threefry2x32_p` is. Raises TypeError for other than words of 32 bits."""
     nodes = [as_node(x) for x in words]
     if any(n.dtype != np.uint32 for n in nodes):
         raise TypeError(f"Arguments to threefry2x32 must have uint32 type, got {[n.dtype for n in nodes]}")
-    return hashed(*jnp.broadcast_arrays(*[wrap(n) for n in nodes]))
+    return hash_words(*jnp.broadcast_arrays(*[wrap(n) for n in nodes]))
 
 
 RULES["threefry2x32"] = threefry2x32
@@ -93,5 +80,5 @@ def threefry_2x32(keypair: Any, count: Any) -> Array:
     flat = jnp.ravel(count)
     odd = flat.size % 2
     x, y = jnp.split(jnp.concatenate([flat, jnp.zeros(odd, np.uint32)]), 2)
-    found = jnp.concatenate(hashed(first, second, x, y))
+    found = jnp.concatenate(hash_words(first, second, x, y))
     return (found[:-1] if odd else found).reshape(count.shape)

@@ -21,6 +21,7 @@ from ..parallel import (
 )
 from ..sharding_constraints import with_sharding_constraint
 from . import linalg
+from .composites import *
 from .contraction import *
 from .control import *
 from .convolution import *

@@ -13,6 +13,7 @@ from ...ops import elementwise as e
 from ...ops import factorizations, lapack, linalg, or_nan
 from ...ops import transcendental as t
 from ...ops.contraction import matmul
+from ...ops.creation import tril
 from ...ops.indexing import take_along_axis
 from ...ops.shape import add_reduce, broadcast_to, reshape, swap_last
 from ..array import as_node, wrap
@@ -92,7 +93,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     def factor(a: Node) -> Node:
         if symmetrize_input:
             a = e.divide(e.add(a, linalg.adjoint(a)), 2)
-        return factorizations.cholesky_or_nan(a, upper=False)
+        return tril(factorizations.cholesky_or_nan(a, upper=False))  # the zeros stay where the rest is NaN
 
     return apply_like(factor, node)
 

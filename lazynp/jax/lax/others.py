@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,20 @@ from ...graph.node import Node
 from ...graph.op import results
 from ...ops import fft as ops
 from ...ops.bits import bitcast
-from ...ops.elementwise import convert
+from ...ops.creation import iota
+from ...ops.elementwise import add, convert, left_shift
 from ...ops.generators import philox
+from ...ops.joining import concatenate, span, stack
 from ...ops.shape import reshape
-from ..array import Array, wrap
+from ..array import Array, as_node, wrap
 from ..at_once import apply
 from ..dtypes import KIND_OF, inexact
 from ..precision import DotAlgorithm
 from .call import argument, public, sizes_of
 
 U32 = np.dtype(np.uint32)
+ROTATIONS = (13, 15, 26, 6), (17, 29, 16, 24)
+PARITY = np.uint32(0x1BD11BDA)
 
 
 @public
@@ -131,6 +136,47 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Any) -> Array:
     return apply(run, node)
 
 
+def threefry2x32(first: Any, second: Any, x: Any, y: Any) -> list[Any]:
+    """The hash of pairs of words under keys of two words."""
+    keys = first, second, first ^ second ^ PARITY
+    x, y = x + first, y + second
+    for i in range(5):
+        for r in ROTATIONS[i % 2]:
+            x = x + y
+            y = (y << np.uint32(r) | y >> np.uint32(32 - r)) ^ x
+        x, y = x + keys[(i + 1) % 3], y + keys[(i + 2) % 3] + np.uint32(i + 1)
+    return [x, y]
+
+
+def threefry(state: Node, dtype: np.dtype[Any], shape: tuple[int, ...]) -> tuple[Node, Node]:
+    """As XLA has it: the first two words are the key, the other two a counter. The two words of a hash make one number
+    of 64 bits, or are neighbours along the first axis of even length; without one along the longest, of which the last
+    is left out."""
+    words = [wrap(span(state, 0, i, 1)) for i in range(4)]
+    sizes = shape or (1,)
+    even = [i for i, n in enumerate(sizes) if n % 2 == 0]
+    split = even[0] if even else sizes.index(max(sizes))
+    half = sizes if dtype.itemsize == 8 else (*sizes[:split], (sizes[split] + 1) // 2, *sizes[split + 1 :])
+    total = math.prod(half)
+    low = words[2] + wrap(iota(total, dtype=U32))
+    hashed = threefry2x32(words[0], words[1], low, words[3] + carry(low, words))
+    x, y = [wrap(reshape(as_node(w), shape=half)) for w in hashed]
+    if dtype.itemsize == 8:
+        found = add(convert(as_node(x), dtype), left_shift(convert(as_node(y), dtype), np.uint64(32)))
+    else:
+        pairs = stack(as_node(x), as_node(y), axis=split + 1)
+        doubled = reshape(pairs, shape=(*half[:split], 2 * half[split], *half[split + 1 :]))
+        found = convert(span(doubled, split, 0, sizes[split]), dtype)
+    end = words[2] + np.uint32(total)
+    after = concatenate(*[as_node(w) for w in (*words[:2], end, words[3] + carry(end, words))], axis=0)
+    return after, reshape(found, shape=shape)
+
+
+def carry(low: Any, words: list[Any]) -> Any:
+    """One where the lower word of a counter has run over."""
+    return wrap(convert(as_node(low < words[2]), U32))
+
+
 @public
 def rng_bit_generator(
     key: Any,
@@ -140,24 +186,24 @@ def rng_bit_generator(
     *,
     out_sharding: Any = None,
 ) -> tuple[Array, Array]:
-    """The next state of a generator, and random integers: Philox-4x32, as JAX has on CPUs.
+    """The next state of a generator, and random integers: Philox-4x32, as JAX has on CPUs, or threefry.
 
     Args:
         key: the state: uint32 of shape (4,) or uint64 of shape (2,). dtype: unsigned.
-        algorithm: RNG_DEFAULT or RNG_PHILOX.
 
-    Raises: TypeError for another state or dtype, NotImplementedError for another algorithm.
+    Raises: TypeError for another state or dtype.
     """
     node, size, found = argument("rng_bit_generator", key), sizes_of(shape), np.dtype(dtype)
     if (node.dtype, node.shape) not in ((np.dtype(np.uint32), (4,)), (np.dtype(np.uint64), (2,))):
         raise TypeError(f"rng_bit_generator takes a key of uint32[4] or uint64[2], got {node.aval}")
     if found.kind != "u":
-        raise TypeError(f"rng_bit_generator makes unsigned integers, got dtype={found}")
-    if algorithm == RandomAlgorithm.RNG_THREE_FRY:
-        raise NotImplementedError("rng_bit_generator has Philox only: jax.random has threefry")
+        raise TypeError(f"rng_bit_generator: unsupported dtype {found}")
 
     state = node if node.shape == (4,) else reshape(bitcast(node, dtype=U32), shape=(4,))
-    after, words = results(philox(state, dtype=found, shape=size))
+    if algorithm == RandomAlgorithm.RNG_THREE_FRY:
+        after, words = threefry(state, found, size)
+    else:
+        after, words = results(philox(state, dtype=found, shape=size))
     if node.shape != (4,):
         after = bitcast(reshape(after, shape=(2, 2)), dtype=node.dtype)
     return wrap(after), wrap(words)

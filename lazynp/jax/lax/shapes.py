@@ -444,12 +444,6 @@ def platform_dependent(*args: Any, default: Any = None, **per_platform: Any) -> 
 
 
 @public
-def composite(decomposition: Any, name: str, version: int = 0) -> Any:
-    """The decomposition itself, under a name that only a compiler would look at. Keyword arguments are its own."""
-    return decomposition
-
-
-@public
 def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
     """Nothing: a use of values."""
 
@@ -476,7 +470,6 @@ __all__ = [
     "broadcast_to_rank",
     "broadcasted_iota",
     "collapse",
-    "composite",
     "convert_element_type",
     "create_token",
     "dce_sink",

@@ -30,6 +30,7 @@ from ..array import (
     check_arraylike,
     converted,
     is_arraylike,
+    own_form,
     scalar_buffer,
     silently,
     typed,
@@ -54,7 +55,7 @@ from ..dtypes import (
     result_type,
     x64_enabled,
 )
-from ..symbolic import as_array, is_symbolic_dim, max_dim
+from ..symbolic import is_symbolic_dim, max_dim
 from ..transfers import State as guarded
 from ..transfers import to_device
 from . import at_once
@@ -100,8 +101,7 @@ def array(
     """
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
-    want = None if dtype is None else requested(dtype, "array")
-    out = made(object, want)
+    out = made(object, None if dtype is None else requested(dtype, "array"))
     if ndmin > out.ndim:
         out = apply(lambda x: reshape(x, shape=(*(1,) * (ndmin - x.ndim), *x.shape)), out.node)
     return wrap(out.node) if out is object and copy else out
@@ -145,7 +145,7 @@ def from_object(x: Any, dtype: Any) -> Array:
         x = x.real if x.dtype.kind == "c" and dtype.kind not in "cb" else x
         return wrap_value(silently(np.array, x, dtype, order="C"))
     if is_arraylike(x):
-        out = wrap(as_node(x))
+        out = wrap(as_node(own_form(x)))
         return out if dtype is None else retyped(out, dtype)
     if isinstance(x, (str, bytes)):
         if dtype is None:
@@ -194,11 +194,10 @@ def from_sequence(x: Sequence[Any], dtype: Any) -> Array:
             if hasattr(item, "__array__"):
                 return from_sequence(host_tree(x), dtype)
             raise no_numbers(item)
-    if any(map(is_symbolic_dim, leaves)):
-        return from_sequence(tree_map(as_array, x), dtype)
+    if any([hasattr(item, "__jax_array__") for item in leaves]):
+        return from_sequence(tree_map(own_form, x), dtype)
     if not leaves:
-        host = np.array(x, dtype or float_dtype())
-        return wrap_value(host)
+        return wrap_value(np.array(x, dtype or float_dtype()))
     keys = [item for item in leaves if isinstance(item, Array) and is_extended(item.dtype)]
     if keys and len(keys) == len(leaves) and dtype is None:
         other = next((k.dtype for k in keys if k.dtype != keys[0].dtype), None)
@@ -417,7 +416,8 @@ def arange(
     if to is None:
         to = result_type(*[0 if is_symbolic_dim(x) else x for x in given])
     if any([np.iscomplexobj(x) for x in numbers]):
-        raise ValueError("Passing complex start/stop/step to jnp.arange is no longer supported starting in JAX v0.10.")
+        text = "Passing complex start/stop/step to jnp.arange is no longer supported starting in JAX v0.10.0."
+        raise ValueError(text)
     if KIND_OF[to] == "b":
         raise TypeError(
             "iota does not accept dtype bool. Accepted dtypes are subtypes of integer, floating, complexfloating."

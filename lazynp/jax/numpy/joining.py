@@ -14,7 +14,7 @@ from ...graph.node import Node
 from ...ops import joining as j
 from ...ops import shape as s
 from ...ops.elementwise import convert
-from ..array import Array, as_node, cast_node, check_arraylike, typed, wrap_value
+from ..array import Array, as_node, cast_node, check_arraylike, own_form, typed, wrap_value
 from ..at_once import apply
 from ..dtypes import promotion, requested, x64_enabled
 from ..splits import settled
@@ -31,7 +31,7 @@ def items_of(name: str, arrays: Any) -> list[Any]:
         return [arrays[i] for i in range(arrays.shape[0])] if arrays.ndim else []
     out = list(arrays)
     check_arraylike(name, *out)
-    return out
+    return [own_form(a) for a in out]
 
 
 def joined(name: str, arrays: Sequence[Any], dtype: Any, impl: Callable[..., Node]) -> Any:

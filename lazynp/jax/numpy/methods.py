@@ -12,7 +12,7 @@ import numpy as np
 from ...ops.bits import bitcast, width
 from ...ops.elementwise import convert
 from ...tracebacks import leave
-from ..array import Array, is_arraylike
+from ..array import Array, is_arraylike, own_form
 from ..at_once import apply
 from ..creation_places import placing
 from ..devices import default_backend
@@ -172,7 +172,7 @@ def namespace(self: Array, *, api_version: str | None = None) -> Any:
 def matmul(self: Array, other: Any) -> Any:
     """self @ other."""
     try:
-        return products.matmul(self, other) if type(other) is Array or is_arraylike(other) else NotImplemented
+        return products.matmul(self, own_form(other)) if type(other) is Array or is_arraylike(other) else NotImplemented
     except BaseException as error:
         leave(error)
         raise
@@ -181,7 +181,7 @@ def matmul(self: Array, other: Any) -> Any:
 def rmatmul(self: Array, other: Any) -> Any:
     """other @ self."""
     try:
-        return products.matmul(other, self) if is_arraylike(other) else NotImplemented
+        return products.matmul(own_form(other), self) if is_arraylike(other) else NotImplemented
     except BaseException as error:
         leave(error)
         raise

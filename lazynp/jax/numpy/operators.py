@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array, is_arraylike
+from ..array import Array, is_arraylike, own_form
 from ..hot_calls import HotCall
 from .call import COMMON, binary
 from .elementwise import BINARY, HOSTS, power_, table, weak_beside
@@ -57,6 +57,7 @@ def deferring(f: Callable[[Any, Any], Any], sign: str, swapped: bool = False) ->
 
     def call(self: Any, other: Any) -> Any:
         if is_arraylike(other):
+            other = own_form(other)
             return f(other, self) if swapped else f(self, other)
         if type(other) in CONTAINERS:
             pair = [repr(type(x).__name__) for x in ((other, self) if swapped else (self, other))]

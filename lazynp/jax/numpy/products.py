@@ -16,7 +16,7 @@ from ...ops.elementwise import convert
 from ...ops.promotion import broadcast
 from ...ops.shape import transpose
 from ...tracebacks import leave
-from ..array import as_dtype, cast_node, check_arraylike, typed
+from ..array import as_dtype, cast_node, check_arraylike, own_form, typed
 from ..at_once import apply
 from ..dtypes import INT32, KIND_OF, DType, TypePromotionError, promotion, requested, x64_enabled
 from ..precision import check_precision
@@ -265,6 +265,7 @@ def einsum(
             f"Number of einsum subscripts, {len(terms)}, must be equal to the number of operands, {len(arrays)}."
         )
     check_arraylike("einsum", *arrays)
+    arrays = [own_form(a) for a in arrays]
     dtype, result, weak = typed_product("einsum", preferred_element_type, *arrays)
     check_precision(precision)
     strategy = {"optimal": "optimal"}.get(optimize, optimize) if isinstance(optimize, str) else optimize

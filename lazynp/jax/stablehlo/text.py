@@ -407,6 +407,16 @@ def plain(x: Any) -> bool:
 
 REGIONS = {"while": Body.loop, "scan": Body.scan, "cond": Body.case, "shard_map": Body.manual_computation}
 CALLS = frozenset(
-    ["jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "checkpoint", "remat2"]
+    [
+        "jit",
+        "pjit",
+        "closed_call",
+        "core_call",
+        "custom_jvp_call",
+        "custom_vjp_call",
+        "checkpoint",
+        "remat2",
+        "composite",
+    ]
 )
 HOLDING = frozenset(["sharding_constraint", "reshard"])
