@@ -17,13 +17,14 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
  * arguments. SHARES: it says whether two arrays share memory. MAKES: it makes an array, mostly of what
  * is none. CREATES: the `__new__` of a class, which is to be asked first whether an argument is NumPy's array.
  * NEVER: the Python function always does it. TOUCHES: of its first argument only what the second one names. ONCE: it is one
- * call for NumPy, in which nothing can be fused, so that arrays at hand may be as large as `most_once` says. `speed.py` has the
- * same. */
+ * call for NumPy, in which nothing can be fused, so that arrays at hand may be as large as `most_once` says. SEVERAL: it
+ * is some passes, which a graph could fuse, but for arrays of up to MIDDLE times the limit nothing is won by it. `speed.py` has the same. */
 enum {
     GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024,
     REDUCES = 2048, SHARES = 4096, MAKES = 8192, CREATES = 16384, NEVER = 32768, TOUCHES = 65536,
     WAITS = 1 << 17, BY_TWIN = 1 << 18, /* ONCE = 1 << 19 */
-    SIZED_BY = 20 /* bits above which is, where GROWS or DRAWS, the place from 1 on of the argument that says how large the result is;
+    SEVERAL = 1 << 20, MIDDLE = 4,
+    SIZED_BY = 21 /* bits above which is, where GROWS or DRAWS, the place from 1 on of the argument that says how large the result is;
                      0: each may */
 };
 enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
@@ -82,7 +83,8 @@ static void begin_gift(Gift *gift, int flags)
     gift->count = gift->nested = 0;
     gift->flags = flags;
     gift->room = FEW_GIVEN;
-    gift->most = flags & LOOKS && limit >= 0 ? NPY_MAX_INTP : flags & ONCE && spreads != Py_True ? most_once : limit;
+    int once = spreads == Py_True || most_once <= limit ? 0 : flags & (ONCE | SEVERAL);
+    gift->most = flags & LOOKS && limit >= 0 ? NPY_MAX_INTP : once & ONCE ? most_once : once ? MIDDLE * limit : limit;
     gift->large = 0;
     gift->product = 1.0;
 }
@@ -681,7 +683,7 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
         Py_DECREF(value); /* of objects, which may be arrays of ours */
     else
         out = home_of(value, &gift);
-    int large = flags & ONCE && (gift.large || (flags & GROWS && gift.product > (double)limit));
+    int large = flags & (ONCE | SEVERAL) && (gift.large || (flags & GROWS && gift.product > (double)limit));
     let_go(&gift);
     return large ? counted_once(out) : out;
 }

@@ -38,7 +38,7 @@ calls: Any = built("_calls")
 # first argument it reads or writes what the second one names.
 GROWS, BLANK, BARE, WRITES, NO_COPY, DRAWS, WAITS, BY_TWIN = 1, 2, 4, 8, 16, 32, 1 << 17, 1 << 18
 PROTOCOL, LOOKS, VALUES, READS = 64, 128, 512, 1024
-REDUCES, SHARES, MAKES, CREATES, NEVER, TOUCHES, ONCE = 2048, 4096, 8192, 16384, 32768, 65536, 1 << 19
+REDUCES, SHARES, MAKES, CREATES, NEVER, TOUCHES, ONCE, SEVERAL = 2048, 4096, 8192, 16384, 32768, 65536, 1 << 19, 1 << 20
 REDUCING = frozenset(
     {
         *("all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "ptp"),
@@ -55,16 +55,19 @@ AT_ONCE = frozenset(
         *("nansum", "nanprod", "nanmean", "nanstd", "nanvar", "nanmax", "nanmin", "nanargmax", "nanargmin"),
         *("nancumsum", "nancumprod", "delete", "insert", "append", "resize", "trim_zeros", "pad", "repeat", "tile"),
         *("concatenate", "concat", "hstack", "vstack", "dstack", "column_stack", "stack"),
-        *("fftshift", "ifftshift", "linspace", "logspace", "geomspace", "indices", "vander", "tri"),
+        *("block", "fftshift", "geomspace", "ifftshift", "indices", "linspace", "logspace", "meshgrid", "tri"),
+        "vander",
     }
 )
+# Some passes, each of which takes less than to record it, on arrays that are little more than small.
+IN_PASSES = frozenset({"gradient", "nan_to_num", "polyval"})
 TOUCHING = frozenset({"put", "searchsorted", "take"})  # beside `ufunc.at`
 MOST = 100  # arguments by place, where none is written to
 
 
 def sized_by(names: Sequence[str]) -> int:
     """The flags that say which of the arguments of these names says how large the result is; 0 where none does."""
-    return next((i + 1 << 20 for i, name in enumerate(names) if name in ("size", "num", "shape")), 0)
+    return next((i + 1 << 21 for i, name in enumerate(names) if name in ("size", "num", "shape")), 0)
 
 
 if TYPE_CHECKING or native is None:

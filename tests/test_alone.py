@@ -15,6 +15,15 @@ from lazynp.runtime.profile import profile
 from lazynp.runtime.recorder import recorder
 
 SIZE = 250_000
+
+
+def written(m: Any, part: Any) -> Any:
+    part = part.copy()
+    m[1:-1, 1:-1] = part
+    m[::2] = 7.0
+    return m
+
+
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "add": lambda m, x, i: x + x,
     "scalar": lambda m, x, i: 2.5 * x,
@@ -49,6 +58,15 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "turned copy": lambda m, x, i: x.reshape(500, 500).T.copy(),
     "copy of a part": lambda m, x, i: m.ascontiguousarray(x.reshape(500, 500)[:, 1:490]),
     "copy of a row for all": lambda m, x, i: m.broadcast_to(i[:500], (500, 500)).copy(),
+    "flattened": lambda m, x, i: x.reshape(500, 500).flatten(),
+    "turned and flattened": lambda m, x, i: x.reshape(500, 500).T.flatten(),
+    "copies of parts": lambda m, x, i: [part.copy() for part in m.split(x, 10)][7],
+    "part that is written": lambda m, x, i: written(x.reshape(500, 500), x.reshape(500, 500).T[1:-1, 1:-1] + 0),
+    "sums of products": lambda m, x, i: m.einsum("ij,ij->i", x.reshape(500, 500) * 2, i.reshape(500, 500)),
+    "grid": lambda m, x, i: m.meshgrid(x[:500].copy(), x[:600].copy())[1],
+    "gradient": lambda m, x, i: m.gradient(x),
+    "numbers for none": lambda m, x, i: m.nan_to_num(m.log(x - 0.5), nan=2.0),
+    "polynomial": lambda m, x, i: m.polyval([1.0, 2.0, 3.0], x),
     "division by zero": lambda m, x, i: x / m.zeros(SIZE),
 }
 
@@ -72,6 +90,31 @@ def test_values_are_numpys(name: str) -> None:
     got = CALLS[name](lazynp, *arrays(lazynp))
     assert got.dtype == want.dtype and got.shape == want.shape and got.strides == want.strides
     assert numpy.asarray(got).tobytes() == want.tobytes()
+
+
+def test_copies_writes_and_passes_make_no_plan() -> None:
+    x, _ = arrays(lazynp)
+    m, part, row = x.reshape(500, 500), lazynp.array(numpy.ones((498, 498))), lazynp.arange(500.0)
+    before = profile.plans, profile.kernels
+    for call in (
+        m.flatten,
+        lambda: [v.copy() for v in lazynp.split(x, 10)],
+        lambda: m.__setitem__((slice(1, -1), slice(1, -1)), part),
+        lambda: lazynp.meshgrid(row, row),
+        lambda: lazynp.einsum("ij,ij->i", m * 2, m),
+    ):
+        call()
+        recorder.flush()
+        assert (profile.plans, profile.kernels) == before
+
+
+def test_a_part_that_is_written_at_once_changes_nobody_elses_array() -> None:
+    x, _ = arrays(lazynp)
+    y, z = x.copy(), x[1:] * 2.0
+    x[100_000:] = 3.0
+    want = arrays(numpy)[0]
+    assert numpy.array_equal(y, want) and numpy.array_equal(z, want[1:] * 2.0)
+    assert x[99_999] == want[99_999] and x[100_000] == 3.0
 
 
 def test_no_plan_is_made() -> None:

@@ -21,6 +21,7 @@ from ..speed import (
     AT_ONCE,
     BARE,
     GROWS,
+    IN_PASSES,
     LOOKS,
     MOST,
     NO_COPY,
@@ -28,6 +29,7 @@ from ..speed import (
     READS,
     REDUCES,
     REDUCING,
+    SEVERAL,
     SHARES,
     TOUCHES,
     TOUCHING,
@@ -280,10 +282,10 @@ def make_whole(public: FunctionBase, implementation: Any, signature: Any = None)
     public.flags = (GROWS | sized_by(names) if name in GROWING else 0) | (WRITES if name in WRITING else 0)
     public.flags |= (LOOKS if name in LOOKING else 0) | (READS if name in READING else 0)
     public.flags |= (REDUCES if name in REDUCING else 0) | (TOUCHES if name in TOUCHING else 0)
-    public.flags |= ONCE if name in AT_ONCE else 0
+    public.flags |= (ONCE if name in AT_ONCE else 0) | (SEVERAL if name in IN_PASSES else 0)
     written = (*WRITTEN, *WRITTEN_TOO.get(name, ()))
     if name == "nan_to_num":
-        public.flags = NO_COPY
+        public.flags = NO_COPY | SEVERAL
     public.most = next((i for i, n in enumerate(names) if n in written), MOST)
 
 

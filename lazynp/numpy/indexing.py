@@ -71,6 +71,7 @@ from .line_warnings import as_line, at_line
 from .masked import FEW, select, selection_of, write_last_axes, write_selection
 from .record import PYTHON_SCALARS, as_node, cast_node, errors_kept, known_small, moved_node
 
+WIDE = 1 << 20  # elements of a region; more are worth a second core
 FULL_INT = (int, numpy.integer)
 
 
@@ -411,7 +412,9 @@ def is_scalar(value: Any) -> bool:
 
 
 def eager_write(self: ndarray, normal: Any, value: Any) -> bool:
-    """Whether a write to a buffer that is there is better done at once: it is small, or of single elements."""
+    """Whether a write to a buffer that is there is better done at once: it is small, or of single elements, or a part
+    of what is there that no kernel computes, while a second core would not pay. The whole of an array is another value,
+    which costs nothing."""
     if config.limit < 0:
         return False
     if type(value) is ndarray and not known(value):
@@ -420,8 +423,11 @@ def eager_write(self: ndarray, normal: Any, value: Any) -> bool:
     for k in normal:
         if type(k) is tuple:
             size *= k[1]
-    limit = config.limit * (BYTES if self._s_.buf.itemsize == 1 else 1)
-    return size <= limit and (self._s_.free or self._s_.release() or self._s_.buf.size <= limit)
+    s = self._s_
+    limit = config.limit * (BYTES if s.buf.itemsize == 1 else 1)
+    if size <= limit:
+        return s.free or s.release() or s.buf.size <= limit
+    return size <= WIDE and size < s.buf.size and at_once(self) and (s.free or s.release())
 
 
 def host_setitem(self: ndarray, key: Any, value: Any) -> None:

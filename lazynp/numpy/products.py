@@ -22,6 +22,7 @@ from ..ops.elementwise import add, convert, multiply, not_equal
 from ..ops.shape import add_reduce, reshape, transpose
 from ..runtime.device import devices
 from ..runtime.processes import processes
+from ..runtime.recorder import recorder
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign
 from .array import Handle, is_native, is_traced, known, ndarray
@@ -35,6 +36,7 @@ from .traced_views import at_places
 from .view_methods import own
 
 Rule = Callable[..., Any]
+MOST = 1 << 20  # elements of a pending array that is computed for a sum of products: more are a kernel's
 
 
 def of_two(rule: Callable[[Node, Node], Node], host: Callable[..., Any]) -> Rule:
@@ -166,14 +168,22 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
 
 def sums_at_hand(operands: Sequence[Any], inputs: Sequence[str], output: str) -> bool:
     """Whether something small is made of arrays that are at hand, in one pass over the largest: NumPy is through with
-    it before anything else had begun. Products of matrices are no such sums."""
+    it before anything else had begun. Products of matrices are no such sums. One array that is all that is pending is
+    computed for that, where it is no larger than what two cores are worth."""
     if processes.run is not None or devices.used or config.limit < 0:
         return False
-    if not all([is_native(x.dtype) and (type(x) is numpy.ndarray or known(x) and not is_traced(x)) for x in operands]):
+    if not all([is_native(x.dtype) and (type(x) is numpy.ndarray or not is_traced(x)) for x in operands]):
         return False
     sizes = {c: n for s, x in zip(inputs, operands) for c, n in zip(s, x.shape)}
     every = math.prod(sizes.values())
-    return math.prod([sizes[c] for c in output]) <= config.limit and every == max([x.size for x in operands])
+    if math.prod([sizes[c] for c in output]) > config.limit or every != max([x.size for x in operands]):
+        return False
+    waiting = {id(x._s_): x for x in operands if type(x) is ndarray and not known(x)}
+    if waiting and len(waiting) == 1 and every <= MOST:
+        (x,) = waiting.values()
+        if x._s_.node is not None and x._s_.buf is None and recorder.is_alone(x._s_.node):
+            recorder.demand(x._s_.node)
+    return all([known(x) for x in waiting.values()])
 
 
 def contracts(inputs: Sequence[str], output: str) -> bool:

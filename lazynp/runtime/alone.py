@@ -22,15 +22,16 @@ from ..graph.node import Node
 from ..graph.op import LIBRARY, MAP, REDUCE, VIEW
 from ..ops.code import LIGHT
 from ..ops.joining import wrap_around
-from ..ops.shape import as_index
+from ..ops.shape import as_index, reshape
 from .numpy_calls import ERRORS, SILENT, call_of
 from .pool import pool
 from .profile import profile
 from .segment import labelled
-from .steps import COPIES, copy_all, own
+from .steps import copy_all, own
 from .storage import held
 
 FEW = 8  # nodes: the operation, the views that it reads, and what little it is made of
+MANY = 64  # nodes that are views, which a plan would copy one by one, too
 MOST = 12_000_000  # bytes that a reduction reads; more are worth a second core
 WIDE = 1 << 20  # elements that a light operation makes; more are worth a second core
 STEPS, MADE = 3, 1 << 23  # large operations in a row, and bytes that they make; of more a kernel is made
@@ -40,15 +41,15 @@ KEPT = 1024
 calls: Bounded[Any, Callable[..., Any]] = Bounded(KEPT)
 
 
-def values_of(nodes: list[Node], passing: Node | None) -> dict[Node, Any] | None:
-    """The values of the last of the pending nodes and of those others that somebody needs, which it is made of; None
-    where the others are no short way to it, or where a plan is worth its cost. Nothing is changed, whatever it raises.
+def values_of(nodes: list[Node], last: Node, passing: Node | None) -> dict[Node, Any] | None:
+    """The values of one of the pending nodes and of those others that somebody needs; None where the others are no
+    short way to it, or where a plan is worth its cost. Nothing is changed, whatever it raises.
 
     Args:
         nodes: all that is pending.
+        last: whose value is asked for: the last of them, or any of nothing but views.
         passing: one that need not be stored.
     """
-    last = nodes[-1]
     if config.limit < 0 or config.deterministic or any([n.trace or n.dtype is None for n in nodes]):
         return None
     op: Any = last.op
@@ -58,16 +59,21 @@ def values_of(nodes: list[Node], passing: Node | None) -> dict[Node, Any] | None
     if not (is_light(last) if single else not way or is_short(way)):
         return None
     made: dict[Node, Any] = {}
+    copied: list[Node] = []
+    read: set[Node] = set()
     for node in way:
         args = [made.get(a, a.buffer if a.value is None else a.value) for a in node.inputs]
         if not all([a.value is not None or type(x) is np.ndarray for a, x in zip(node.inputs, args)]):
             return None
         if node.op.kind == VIEW and node is not last:  # type: ignore[union-attr]
-            if held(node):
+            if not held(node):
+                made[node] = shown(node, args[0])
+                continue
+            read = read or {a for n in nodes for a in n.inputs}
+            if node in read or not is_light(node):
                 return None
-            made[node] = shown(node, args[0])
-            continue
-        made[node] = value = on_the_way(node, args) if node is not last else called(node, args)
+            copied.append(node)
+        made[node] = value = on_the_way(node, args) if node.op.kind != VIEW and node is not last else called(node, args)  # type: ignore[union-attr]
         if value.dtype != node.dtype or value.shape != node.shape:
             return None
     if turns:
@@ -83,7 +89,7 @@ def values_of(nodes: list[Node], passing: Node | None) -> dict[Node, Any] | None
     return {
         n: labelled(x, n.dtype)
         for n, x in made.items()
-        if n is last or n.op.kind != VIEW and n is not passing and held(n)  # type: ignore[union-attr]
+        if n is last or n in copied or n.op.kind != VIEW and n is not passing and held(n)  # type: ignore[union-attr]
     }
 
 
@@ -107,7 +113,7 @@ def called(node: Node, args: list[Any]) -> Any:
     """What NumPy makes of the operands, silently. A profile times it, as it does `of_library`."""
     if node.op.kind == VIEW:  # type: ignore[union-attr]
         copy = pool.empty(node.shape, node.dtype)
-        view = shown(node, args[0])
+        view = args[0] if node.op is reshape and type(args[0]) is np.ndarray else shown(node, args[0])
         copy_all(copy if copy.shape == view.shape else copy.reshape(view.shape), view)
         return copy
     token = ERRORS.set(SILENT)
@@ -152,7 +158,7 @@ def is_light(node: Node) -> bool:
     if op.kind == MAP:
         return op.code is not None and op.code.cost <= LIGHT and math.prod(node.shape) <= WIDE
     if op.kind == VIEW:  # a copy of it, in parts of which nothing else is asked for
-        return op.name not in COPIES and math.prod(node.shape) <= WIDE
+        return op.name != "bitcast" and math.prod(node.shape) <= WIDE
     return op.kind == REDUCE and size(node.inputs[0]) <= MOST
 
 

@@ -240,7 +240,7 @@ class Recorder:
             if self.unfinished:
                 self.recover()
             last = self.nodes[-1] if self.nodes else None
-            if last is not None and self.is_alone(last) and [n for n in self.nodes if is_wanted(n)] == [last]:
+            if last is not None and self.is_alone(last) and (views(self.nodes) or all_wanted(self.nodes) == [last]):
                 self.compute_alone(last)
             elif self.nodes:
                 self.run_all()
@@ -320,16 +320,18 @@ class Recorder:
                 raise NotConcreteError(f"{node} depends on a placeholder, which has no value")
 
     def is_alone(self, node: Node) -> bool:
-        """Whether little is pending, and the last of it is an operation whose value is asked for."""
+        """Whether little is pending, and the last of it is an operation whose value is asked for, or all are views."""
         nodes = self.nodes
         plain = processes.run is None and not devices.used and not self.due and not self.period
-        return plain and 0 < len(nodes) <= alone.FEW and nodes[-1] is node
+        if not plain or not 0 < len(nodes) <= alone.MANY:
+            return False
+        return nodes[-1] is node and len(nodes) <= alone.FEW or node in nodes and views(nodes)
 
     def compute_alone(self, node: Node) -> None:
         """Compute the node that `is_alone`, and what else is pending, at once where that is best."""
         elements = max([math.prod(a.shape) for a in (node, *node.inputs)])
         try:
-            values = alone.values_of(self.nodes, self.passing)
+            values = alone.values_of(self.nodes, node, self.passing)
         except Exception:  # which comes again, and is dealt with there
             values = None
         if values is None:
@@ -469,6 +471,14 @@ class Recorder:
 def is_wanted(node: Node) -> bool:
     """Whether somebody holds a value that is not there yet."""
     return node.buffer is None and node.error is None and (held(node) or bool(node.trace))
+
+
+def all_wanted(nodes: list[Node]) -> list[Node]:
+    return [node for node in nodes if is_wanted(node)]
+
+
+def views(nodes: list[Node]) -> bool:
+    return all([node.op.kind == VIEW for node in nodes])  # type: ignore[union-attr]
 
 
 def alive(refs: list[weakref.ref[Node]]) -> list[Node]:
