@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...doors import FLOAT0
 from ..dtypes import issubdtype, prng_key
 from .names import SCALARS
 
@@ -42,6 +43,8 @@ def form(aval: Any) -> tuple[Shape, np.dtype[Any]]:
     """The shape and the dtype that a value has in a module."""
     if issubdtype(aval.dtype, prng_key):
         return (*aval.shape, 2), np.dtype(np.uint32)
+    if aval.dtype == FLOAT0:
+        return tuple(map(int, aval.shape)), np.dtype(bool)
     return tuple(map(int, aval.shape)), np.dtype(aval.dtype)
 
 
@@ -185,7 +188,8 @@ class Builder:
         return inner
 
     def constant(self, value: Any, dtype: Any) -> Value:
-        value = np.asarray(value).astype(dtype)
+        value = np.asarray(value)
+        value = np.zeros(value.shape, bool) if value.dtype == FLOAT0 else value.astype(dtype)
         word = "cst" if value.dtype.kind in "fcV" else "c"
         name = f"%{word}" if not self.constants else f"%{word}_{self.constants - 1}"
         self.constants += 1

@@ -252,7 +252,11 @@ def cholesky(b: Builder, eqn: JaxprEqn, x: Value) -> Value:
     upper = bool(eqn.params.get("upper", False))
     x = b.line(f"stablehlo.cholesky {x.name}, lower = {str(not upper).lower()}", x.type, x.shape, x.dtype)
     row, column = [b.iota(a, x.shape, np.int32) for a in (x.ndim - 2, x.ndim - 1)]
-    return b.select(b.compare("LE" if upper else "GE", row, column), x, b.full(0, x))
+    found = b.select(b.compare("LE" if upper else "GE", row, column), x, b.full(0, x))
+    real = b.unary("real", found) if found.dtype.kind == "c" else found
+    failed = b.reduce("or", b.compare("NE", real, real), False, [x.ndim - 2, x.ndim - 1])
+    failed = b.broadcast(failed, x.shape, range(x.ndim - 2))
+    return b.select(failed, b.full(np.nan, x), found)  # where a matrix is not positive, nothing of it is left
 
 
 @RULES("triangular_solve", "triangular_or_nan")

@@ -34,14 +34,30 @@ def common(xs: Sequence[Value]) -> Any:
     return dtypes.pop() if len(dtypes) == 1 else np.result_type(*dtypes)
 
 
+def compared(b: Builder, word: str, x: Value, y: Value) -> Value:
+    """A comparison; of complex numbers by their real parts, and then by the others."""
+    if x.dtype.kind != "c" or word in ("EQ", "NE"):
+        return b.compare(word, x, y)
+    real, imag = [[b.unary(part, v) for v in (x, y)] for part in ("real", "imag")]
+    tie = b.binary("and", b.compare("EQ", real[0], real[1]), b.compare(word, imag[0], imag[1]))
+    return b.binary("or", b.compare(word[0] + "T", real[0], real[1]), tie)
+
+
+def combined(b: Builder, word: str, x: Value, y: Value) -> Value:
+    """An operation of two; the extreme of complex numbers as they are compared."""
+    if x.dtype.kind != "c" or word not in ("maximum", "minimum"):
+        return b.binary(word, x, y)
+    first = b.binary("or", compared(b, "GT" if word == "maximum" else "LT", x, y), b.compare("NE", x, x))
+    return b.select(first, x, y)
+
+
 def elementwise(b: Builder, eqn: JaxprEqn, *xs: Value) -> Value:
     """An operation that StableHLO has under another name, or the same."""
     name = eqn.primitive.name
     if name in COMPARED:
-        x, y = alike(b, eqn, *xs, dtype=common(xs))
-        return b.compare(COMPARED[name], x, y)
+        return compared(b, COMPARED[name], *alike(b, eqn, *xs, dtype=common(xs)))
     if name in BINARY:
-        return b.binary(BINARY[name], *alike(b, eqn, *xs))
+        return combined(b, BINARY[name], *alike(b, eqn, *xs))
     _, dtype = form(eqn.outvars[0].aval)
     x = xs[0]
     if dtype.kind == "b" and name == "not" or x.dtype.kind not in "fcV" and dtype.kind in "fcV":
@@ -268,7 +284,23 @@ def cast(b: Builder, eqn: JaxprEqn, x: Value) -> Value:
 
 @RULES("bitcast_convert_type")
 def bits_taken(b: Builder, eqn: JaxprEqn, x: Value) -> Value:
-    return b.short(f"stablehlo.bitcast_convert {x.name}", [x], *form(eqn.outvars[0].aval))
+    shape, dtype = form(eqn.outvars[0].aval)
+    if dtype.kind == "c":
+        raise NotImplementedError("bits of complex numbers")
+    if bool in (x.dtype, dtype):  # a truth value has 8 bits here, and one there
+        if x.dtype.itemsize != dtype.itemsize:
+            raise NotImplementedError("bits of several truth values")
+        x = b.convert(x, np.uint8) if x.dtype == bool else x
+        to = dtype if dtype != bool else np.dtype(np.uint8)
+        x = x if x.dtype == to else b.short(f"stablehlo.bitcast_convert {x.name}", [x], x.shape, to)
+        return b.convert(x, dtype)
+    if x.dtype.kind == "c":
+        parts = [b.unary(word, x) for word in ("real", "imag")]
+        x = b.concatenate([b.reshape(part, (*part.shape, 1)) for part in parts], x.ndim)
+        if dtype.itemsize != x.dtype.itemsize:
+            raise NotImplementedError("bits of complex numbers")
+        return b.reshape(b.short(f"stablehlo.bitcast_convert {x.name}", [x], x.shape, dtype), shape)
+    return b.short(f"stablehlo.bitcast_convert {x.name}", [x], shape, dtype)
 
 
 @RULES("reduce_precision")
@@ -316,7 +348,11 @@ def sliced(b: Builder, eqn: JaxprEqn, x: Value) -> Value:
     p = eqn.params
     rest = x.shape[len(p["start_indices"]) :]
     steps = p["strides"] or (1,) * len(p["start_indices"])
-    return b.slice(x, [*p["start_indices"], *[0] * len(rest)], [*p["limit_indices"], *rest], [*steps, *[1] * len(rest)])
+    starts, limits = [
+        [*map(min, places, x.shape), *more]
+        for places, more in ((p["start_indices"], [0] * len(rest)), (p["limit_indices"], rest))
+    ]
+    return b.slice(x, starts, limits, [*steps, *[1] * len(rest)])
 
 
 @RULES("concatenate")
@@ -384,7 +420,12 @@ def reduced(b: Builder, eqn: JaxprEqn, x: Value) -> Value:
     x = b.convert(x, dtype)
     first = start if start is not None else extreme(dtype, word == "minimum")
     axes = [int(a) for a in eqn.params["axes"]]
-    return b.reshape(b.reduce(word, x, first, axes), shape)
+    if dtype.kind != "c" or word not in ("maximum", "minimum"):
+        return b.reshape(b.reduce(word, x, first, axes), shape)
+    region = b.region([dtype] * 2, lambda v, w: [combined(b, word, v, w)])
+    rest = [n for a, n in enumerate(x.shape) if a not in axes]
+    operands, said = [x, b.constant(first, dtype)], f"dimensions = {array(axes)}"
+    return b.reshape(b.general("stablehlo.reduce", operands, [(rest, dtype)], said, [region])[0], shape)
 
 
 RULES.update(dict.fromkeys(REDUCED, reduced))
@@ -394,6 +435,8 @@ def extreme(dtype: np.dtype[Any], high: bool) -> Any:
     """What a maximum, or a minimum, begins with."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).max if high else np.iinfo(dtype).min
+    if dtype.kind == "c":
+        return complex(np.inf, np.inf) if high else complex(-np.inf, -np.inf)
     return high if dtype.kind == "b" else np.inf if high else -np.inf
 
 
@@ -407,7 +450,7 @@ def extreme_at(b: Builder, eqn: JaxprEqn, x: Value) -> Value:
     firsts = [b.constant(extreme(x.dtype, not most), x.dtype), b.constant(0, dtype)]
 
     def better(v: Value, w: Value, i: Value, j: Value) -> list[Value]:
-        first = b.compare("GT" if most else "LT", v, w)
+        first = compared(b, "GT" if most else "LT", v, w)
         if x.dtype.kind in "fcV":
             first = b.binary("or", first, b.compare("NE", v, v))
         tie = b.binary("and", b.compare("EQ", v, w), b.compare("LT", i, j))
@@ -430,7 +473,7 @@ def accumulated(b: Builder, eqn: JaxprEqn, x: Value) -> Value:
     word, start = ACCUMULATED.get(eqn.primitive.name, ("", None))
     first = b.constant(extreme(dtype, word == "minimum") if start is None else start, dtype)
     n = x.shape[axis]
-    region = b.region([dtype, dtype], lambda v, w: [b.binary(word, v, w) if word else log_sum(b, v, w, math.e)])
+    region = b.region([dtype, dtype], lambda v, w: [combined(b, word, v, w) if word else log_sum(b, v, w, math.e)])
     window = [n if a == axis else 1 for a in range(x.ndim)]
     before, after = (0, n - 1) if eqn.params.get("reverse") else (n - 1, 0)
     padding = matrix([[before, after] if a == axis else [0, 0] for a in range(x.ndim)])

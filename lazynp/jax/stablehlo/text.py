@@ -318,6 +318,8 @@ class Body(Builder):
         consts, carried, slices = xs[:n], xs[n : n + k], xs[n + k :]
         outs = [form(v.aval) for v in eqn.outvars[k:]]
         zeros = [self.broadcast(self.constant(0, dtype), shape) for shape, dtype in outs]
+        if not length:
+            return [*carried, *zeros]
         start = self.constant(0, np.int32)
 
         def body(inner: list[Value]) -> list[Value]:
