@@ -287,11 +287,11 @@ def bits_taken(b: Builder, eqn: JaxprEqn, x: Value) -> Value:
     shape, dtype = form(eqn.outvars[0].aval)
     if dtype.kind == "c":
         raise NotImplementedError("bits of complex numbers")
-    if bool in (x.dtype, dtype):  # a truth value has 8 bits here, and one there
+    if "b" in (x.dtype.kind, dtype.kind):  # a truth value has 8 bits here, and one there
         if x.dtype.itemsize != dtype.itemsize:
             raise NotImplementedError("bits of several truth values")
-        x = b.convert(x, np.uint8) if x.dtype == bool else x
-        to = dtype if dtype != bool else np.dtype(np.uint8)
+        x = b.convert(x, np.uint8) if x.dtype.kind == "b" else x
+        to = np.dtype(np.uint8) if dtype.kind == "b" else dtype
         x = x if x.dtype == to else b.short(f"stablehlo.bitcast_convert {x.name}", [x], x.shape, to)
         return b.convert(x, dtype)
     if x.dtype.kind == "c":
