@@ -12,6 +12,7 @@ import textwrap
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -436,3 +437,35 @@ def test_a_pool_of_processes_and_a_handler_that_forks() -> None:
         thread.join()
         print("done")
     """).endswith("done\n")
+
+
+SLOW_MODULE = """
+from _operator import _compare_digest as compare_digest
+import builtins
+builtins.begun.set()
+builtins.go_on.wait(30)
+import colorsys
+"""
+TWO_IMPORTS = """
+import builtins, faulthandler, sys, threading
+faulthandler.dump_traceback_later(30, exit=True)
+sys.path.insert(0, sys.argv[1])
+import lazynp as np
+builtins.begun, builtins.go_on = threading.Event(), threading.Event()
+assert "numpy.random" not in sys.modules and "hmac" not in sys.modules
+other = threading.Thread(target=__import__, args=("hmac",))
+other.start()
+builtins.begun.wait()
+threading.Timer(0.5, builtins.go_on.set).start()
+np.random.default_rng(0)  # NumPy's module imports secrets, and that the module which the other thread is importing
+other.join()
+"""
+
+
+def test_finding_a_module_imports_none(tmp_path: Path) -> None:
+    """Python asks for a module's place under its import lock. Had we imported NumPy's package there, and waited for
+    what another thread imports, that thread would have waited for the lock."""
+    (tmp_path / "hmac.py").write_text(SLOW_MODULE)
+    command = [sys.executable, "-c", TWO_IMPORTS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

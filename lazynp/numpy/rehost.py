@@ -141,10 +141,7 @@ class Finder:
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
         if not fullname.startswith("lazynp.") or fullname[len("lazynp.") :].split(".", 1)[0] in OWN:
             return None
-        try:
-            spec = importlib.util.find_spec("numpy" + fullname[len(NAME) :])
-        except ModuleNotFoundError:
-            return None
+        spec = self.found("numpy" + fullname[len(NAME) :], path)
         if spec is None:
             return None
         package = spec.submodule_search_locations is not None
@@ -154,6 +151,21 @@ class Finder:
         if package:
             ours.submodule_search_locations = list(spec.submodule_search_locations or ())
         return ours
+
+    def found(self, name: str, path: Sequence[str] | None) -> Any:
+        """Where NumPy has a module; None where it has none. `path`: of the package, which is that of ours, but for
+        the outermost. Nothing is imported: Python holds its import lock here, and a thread that imports would wait for
+        it while we wait for what that thread imports."""
+        there = sys.modules.get(name)
+        if there is not None and there.__spec__ is not None:
+            return there.__spec__
+        path = numpy.__path__ if name.count(".") == 1 else path
+        for finder in list(sys.meta_path):
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = None if find is None else find(name, path)
+            if spec is not None:
+                return spec
+        return None
 
     def create_module(self, spec: Any) -> None:
         return None
