@@ -1,7 +1,9 @@
 """Details in which a result, or what is told beside it, differed from NumPy's: each a mechanism."""
 
+import gc
 import inspect
 import io
+import sys
 import warnings
 from typing import Any
 
@@ -172,3 +174,20 @@ def test_texts_for_outs_of_dot(mode: str) -> None:
         for out in (np.empty((3, 3), "f4"), np.empty((3, 3), order="F"), np.empty(3)):
             with pytest.raises(ValueError, match="output array is not acceptable"):
                 np.dot(x, x.T, out=out)
+
+
+def test_errors_of_writes_keep_no_array() -> None:
+    """An error that was caught holds nothing once it is gone: no frame of ours holds its own traceback."""
+    x = np.arange(8.0)
+    gc.disable()
+    try:
+        before = sys.getrefcount(x)
+        for _ in range(3):
+            try:
+                x[[1, 99]] = 0
+            except IndexError as error:
+                text = str(error)
+        assert "out of bounds" in text
+        assert sys.getrefcount(x) == before
+    finally:
+        gc.enable()

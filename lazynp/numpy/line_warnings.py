@@ -152,12 +152,14 @@ def as_line(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             lines.clear()
         there = CALL.replace(co_filename=code.co_filename, co_firstlineno=line or 1)
         call = lines[code, line] = types.FunctionType(there, frame.f_globals)
+    del frame, code  # an error holds this frame, and nothing here may hold the error
     try:
         return call(function, args, kwargs)
     except BaseException as error:
         trace = error.__traceback__
         if trace is not None and trace.tb_next is not None:  # ours, and then that line once more
             error.__traceback__ = trace.tb_next.tb_next
+        del trace
         raise
 
 
