@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 import xla_modules
@@ -110,6 +111,28 @@ def test_exported_modules() -> None:
     (rows,) = lj.export.symbolic_shape("rows")
     with pytest.raises(NotImplementedError, match="sizes that are not known"):
         lj.export.export(lj.jit(lj.numpy.sin))(lj.ShapeDtypeStruct((rows,), "float32")).mlir_module()
+
+
+def composites(j: Any) -> list[str]:
+    def applied(x: Any, **told: Any) -> Any:
+        return j.lax.composite(lambda x, **_: (x * 2, x.sum()), "my.op", version=1)(x, **told)
+
+    modules = [
+        j.jit(lambda x: applied(x)).lower(np.ones(3, np.float32)).as_text(),
+        j.jit(lambda x: applied(x, n=3, s='a "b"', f=1.5, flag=True)).lower(np.ones(3, np.float32)).as_text(),
+        j.jit(lambda x: applied(x, t=(1, 2.0), d={"k": np.arange(3)}, dt=np.dtype("float32")))
+        .lower(np.ones(3, np.float32))
+        .as_text(),
+    ]
+    for module in modules:
+        xla_modules.parsed(module)
+    return [line.strip() for module in modules for line in module.splitlines() if "stablehlo.composite" in line]
+
+
+def test_composites_keep_their_names() -> None:
+    assert composites(lj) == composites(jax)
+    module = lj.jit(lj.lax.composite(lambda x: x * 2, "my.twice")).lower(np.ones(3, np.float32)).as_text()
+    assert xla_modules.run(module, np.ones(3, np.float32))[0].tolist() == [2, 2, 2]
 
 
 def test_on_many_devices() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...backends.numpy import philox as lowerings  # noqa: F401  (of ops.generators)
+from ...backends.numpy.threefry import PARITY, ROTATIONS
 from ...graph.node import Node
 from ...graph.op import results
 from ...ops import fft as ops
@@ -26,8 +27,6 @@ from ..precision import DotAlgorithm
 from .call import argument, public, sizes_of
 
 U32 = np.dtype(np.uint32)
-ROTATIONS = (13, 15, 26, 6), (17, 29, 16, 24)
-PARITY = np.uint32(0x1BD11BDA)
 
 
 @public
@@ -138,7 +137,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Any) -> Array:
 
 def threefry2x32(first: Any, second: Any, x: Any, y: Any) -> list[Any]:
     """The hash of pairs of words under keys of two words."""
-    keys = first, second, first ^ second ^ PARITY
+    keys = first, second, first ^ second ^ np.uint32(PARITY)
     x, y = x + first, y + second
     for i in range(5):
         for r in ROTATIONS[i % 2]:

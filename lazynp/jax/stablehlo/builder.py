@@ -35,8 +35,13 @@ class Value(NamedTuple):
 
 def tensor(shape: Sequence[int], dtype: Any) -> str:
     """`tensor<8x2xf32>`."""
-    dtype = np.dtype(dtype)
-    return f"tensor<{''.join([f'{n}x' for n in shape])}{SCALARS.get(dtype.name, dtype.name)}>"
+    return f"tensor<{''.join([f'{n}x' for n in shape])}{element(dtype)}>"
+
+
+def element(dtype: Any) -> str:
+    """The type of an element: `f32`."""
+    name = np.dtype(dtype).name
+    return SCALARS.get(name, name)
 
 
 def form(aval: Any) -> tuple[Shape, np.dtype[Any]]:
@@ -106,6 +111,11 @@ def listed(xs: Sequence[Value]) -> str:
 
 def types_of(xs: Sequence[Value]) -> str:
     return ", ".join([x.type for x in xs])
+
+
+def quoted(text: str) -> str:
+    """A text as it stands between quotation marks."""
+    return text.replace("\\", "\\\\").replace('"', "\\22").replace("\n", "\\0A")
 
 
 Rule = Callable[..., Any]
@@ -306,6 +316,5 @@ class Builder:
         self, target: str, xs: Sequence[Value], results: Sequence[tuple[Sequence[int], Any]], said: str
     ) -> list[Value]:
         """What StableHLO has no operation for: a call of a function of this name, with parameters as text."""
-        text = said.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-        attributes = f'call_target_name = "{target}"' + (f', backend_config = "{text}"' if text else "")
+        attributes = f'call_target_name = "{target}"' + (f', backend_config = "{quoted(said)}"' if said else "")
         return self.general("stablehlo.custom_call", xs, results, attributes)

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from ...backends.numpy.samplers import rounds_of_sorting
+from ...backends.numpy.threefry import PARITY, ROTATIONS
 from ..config import config
 from ..jaxpr_types import JaxprEqn
 from .builder import Builder, Rules, Value, form
@@ -17,8 +18,6 @@ from .places import ordered
 
 RULES = Rules()
 U32 = np.dtype(np.uint32)
-ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-PARITY = 0x1BD11BDA
 
 
 def threefry(b: Builder, k0: Value, k1: Value, x0: Value, x1: Value) -> tuple[Value, Value]:

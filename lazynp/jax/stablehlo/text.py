@@ -19,8 +19,23 @@ from ..jaxpr_types import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from ..mesh import AxisType
 from ..sharding import NamedSharding
 from ..specs import PartitionSpec
+from ..tree_util import tree_unflatten
 from . import collectives, keys, places, rules
-from .builder import Builder, Rule, Shape, Value, form, listed, type_of, types_of
+from .builder import (
+    Builder,
+    Rule,
+    Shape,
+    Value,
+    dense,
+    element,
+    form,
+    listed,
+    number,
+    quoted,
+    tensor,
+    type_of,
+    types_of,
+)
 
 RULES: dict[str, Rule] = {**rules.RULES, **places.RULES, **keys.RULES, **collectives.RULES}
 UNCONSTRAINED = PartitionSpec.UNCONSTRAINED
@@ -125,7 +140,7 @@ class Module:
 
     def name(self, wanted: str) -> str:
         """A name for a private function that no other one has."""
-        word = re.sub(r"\W", "_", wanted) or "_"
+        word = re.sub(r"[^\w.]", "_", wanted) or "_"
         self.named[word] += 1
         return word if self.named[word] == 1 else f"{word}_{self.named[word] - 2}"
 
@@ -252,6 +267,11 @@ class Body(Builder):
 
     def call(self, inner: Any, name: str, xs: Sequence[Value]) -> list[Value]:
         """A call of a private function, which is written once for each call."""
+        word = "func.call" if self.depth else "call"
+        return self.given(f"{word} @{self.function_of(inner, name)}({listed(xs)})", xs, taken(inner)[0].outvars)
+
+    def function_of(self, inner: Any, name: str) -> str:
+        """The name of a private function, whose text is written."""
         jaxpr, consts = taken(inner)
         body = Body(self.module, self.module.name(name))
         body.manual = self.manual
@@ -259,11 +279,24 @@ class Body(Builder):
         at = len(self.module.functions)
         lines = body.function(jaxpr, consts, none, none)
         self.module.functions[at:at] = lines
-        head, found = self.several([form(v.aval) for v in jaxpr.outvars])
-        word, given = "func.call" if self.depth else "call", types_of(found)
-        given = given if len(found) == 1 else f"({given})"
-        self.lines.append(f"{head}{word} @{body.name}({listed(xs)}) : ({types_of(xs)}) -> {given}")
+        return body.name
+
+    def given(self, text: str, xs: Sequence[Value], outvars: Sequence[Any]) -> list[Value]:
+        """A line of an operation that gives results of these types, and the results."""
+        head, found = self.several([form(v.aval) for v in outvars])
+        given = types_of(found) if len(found) == 1 else f"({types_of(found)})"
+        self.lines.append(f"{head}{text} : ({types_of(xs)}) -> {given}")
         return found
+
+    def composite(self, eqn: JaxprEqn) -> list[Value]:
+        """An operation under a name of the user's, with the function that says what it does."""
+        p, xs = eqn.params, [self.read(v) for v in eqn.invars]
+        told = [f"{key} = {attribute(tree_unflatten(tree, leaves))}" for key, leaves, tree in sorted(p["attributes"])]
+        words = [f"composite_attributes = {{{', '.join(told)}}}"] if told else []
+        words.append(f"decomposition = @{self.function_of(p['jaxpr'], p['name'])}")
+        words += [f"version = {p['version']} : i32"] if p["version"] else []
+        text = f'stablehlo.composite "{p["name"]}" {listed(xs)}'.rstrip()
+        return self.given(f"{text} {{{', '.join(words)}}}", xs, eqn.outvars)
 
     def several(self, results: Sequence[tuple[Any, Any]]) -> tuple[str, list[Value]]:
         """How the line of an operation with so many results begins, `%0:2 = `, and the results."""
@@ -403,22 +436,38 @@ def taken(jaxpr: Any) -> tuple[Jaxpr, Sequence[Any]]:
     return (jaxpr.jaxpr, jaxpr.consts) if isinstance(jaxpr, ClosedJaxpr) else (jaxpr, ())
 
 
+def attribute(x: Any, listed: bool = False) -> str:
+    """A value as an attribute: numbers, words, types, arrays, and trees of them. `listed`: in a list, which leaves out
+    the types of 64 bits."""
+    x = getattr(x, "val", x)
+    if isinstance(x, dict):
+        return "{" + ", ".join([f"{key} = {attribute(v)}" for key, v in sorted(x.items())]) + "}"
+    if isinstance(x, (list, tuple)):
+        return "[" + ", ".join([attribute(v, True) for v in x]) + "]"
+    if isinstance(x, str):
+        return f'"{quoted(x)}"'
+    if isinstance(x, np.dtype):
+        return element(x)
+    if isinstance(x, np.ndarray):
+        return f"dense<{dense(x)}> : {tensor(x.shape, x.dtype)}"
+    if not isinstance(x, np.generic):
+        x = np.bool_(x) if isinstance(x, bool) else np.int64(x) if isinstance(x, int) else np.float64(x)
+    kind = element(x.dtype)
+    return number(x) if kind == "i1" or listed and kind in ("i64", "f64") else f"{number(x)} : {kind}"
+
+
 def plain(x: Any) -> bool:
     return isinstance(x, (bool, int, float, str)) or isinstance(x, (tuple, list)) and all(map(plain, x))
 
 
-REGIONS = {"while": Body.loop, "scan": Body.scan, "cond": Body.case, "shard_map": Body.manual_computation}
+REGIONS = {
+    "composite": Body.composite,
+    "cond": Body.case,
+    "scan": Body.scan,
+    "shard_map": Body.manual_computation,
+    "while": Body.loop,
+}
 CALLS = frozenset(
-    [
-        "jit",
-        "pjit",
-        "closed_call",
-        "core_call",
-        "custom_jvp_call",
-        "custom_vjp_call",
-        "checkpoint",
-        "remat2",
-        "composite",
-    ]
+    ["jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "checkpoint", "remat2"]
 )
 HOLDING = frozenset(["sharding_constraint", "reshard"])
