@@ -352,6 +352,27 @@ def test_machine_code_that_is_slower_than_the_interpreter_rests(client, monkeypa
     fresh.shutdown()
 
 
+def test_machine_code_that_nobody_has_compared_comes_after_the_interpreter(client, monkeypatch):
+    """As what is compiled when a process ends. Once it has won, later processes use it from the first call on."""
+    monkeypatch.setattr(kernels, "client", functools.cache(lambda: client))
+    spec = KernelSpec(("float64",), (), (Instr("floor", (0,), ("float64",), "float64"),), (1,), 1)
+    x = np.linspace(0.0, 1.0, 400_000)
+    kernel = kernels.Kernel(spec)
+    (geometry,) = [form.geometry for form, _ in [kernel.find(None, [x], [x], x.shape)]]
+    compiled_for(client, spec, geometry)
+    form = kernels.Form(spec, geometry)
+    assert form.race.next(100) == kernels.COMPILED
+    assert [form.race.next(x.size) for _ in range(kernels.FIRST)] == [kernels.INTERPRETED] * kernels.FIRST
+    form.interpreted(1.0, x.shape)
+    assert form.race.next(x.size) == kernels.TIMED
+    form.judge(form.race, 0.5)
+    assert form.race is None
+    fresh = CompilerClient(client._folder)
+    monkeypatch.setattr(kernels, "client", functools.cache(lambda: fresh))
+    assert kernels.Form(spec, geometry).race is None
+    fresh.shutdown()
+
+
 @pytest.mark.parametrize(("operations", "n", "is_compiled"), [(1, 1, False), (1, 16, True), (2, 1, True)])
 def test_a_power_of_less_than_a_vector_stays_with_numpy(client, monkeypatch, operations, n, is_compiled):
     monkeypatch.setattr(kernels, "client", functools.cache(lambda: client))

@@ -183,6 +183,11 @@ class CompilerClient:
         self._ready[key] = compiled
         return compiled
 
+    def trust(self, spec: KernelSpec, geometry: Geometry) -> None:
+        """Tell later processes that the machine code was compared with the interpreter, and was not slower: until then
+        their `meta` says "untried"."""
+        self._artifacts().amend(self.key(spec, geometry), untried=False)
+
     def doubt(self, spec: KernelSpec, geometry: Geometry) -> None:
         """Tell later processes that the interpreter was faster: their `meta` says "doubted"."""
         self._artifacts().amend(self.key(spec, geometry), doubted=True)

@@ -38,6 +38,7 @@ WARM, AT_EXIT = 0.01, 16  # seconds that a kernel has cost, and kernels, to comp
 RETRY = 2.0  # seconds until a kernel that could not be handed to the compiler is again
 KERNELS_KEPT = 2048
 ALONE, BESIDE = 3, 6  # calls of new machine code that are timed: after the interpreter's, and in turns with it
+FIRST = 2  # calls of the interpreter before those of machine code that was made when nobody compared it
 SHORTEST, MANY = 2e-4, 1 << 15  # seconds in the interpreter, and elements, of a call that is compared
 VECTOR = 16  # elements of the longest one, of float32
 MARGIN = 1.25  # machine code may take so much longer: in a chain it is faster than alone
@@ -69,18 +70,20 @@ class Race:
     that was less do both take turns, so that what else the machine is doing slows both down. Where the machine code
     loses, the interpreter is used for a while, and then both take turns again, after longer and longer times: a
     machine that was busy is no reason for good. Times are the least of several, and short ones, of which calling is a
-    part, say nothing.
+    part, say nothing. What was compiled when a process ended was compared by none: the interpreter comes first then.
 
     Attributes: n: elements of the calls that are compared. interpreted, compiled: the least seconds of one, in each
     tier. calls: how many of the machine code are still to come; turns: whether those of the interpreter lie between
     them; waits: whether the next is one of those. rest: seconds for which machine code that lost is not used; until:
-    when that ends, by time.monotonic; None where it has not lost.
+    when that ends, by time.monotonic; None where it has not lost. first: how many calls are the interpreter's before
+    any of the machine code.
     """
 
-    __slots__ = ("n", "interpreted", "compiled", "calls", "turns", "waits", "rest", "until")
+    __slots__ = ("n", "interpreted", "compiled", "calls", "turns", "waits", "rest", "until", "first")
 
-    def __init__(self, doubted: bool) -> None:
-        """`doubted`: it lost in another process."""
+    def __init__(self, doubted: bool, untried: bool = False) -> None:
+        """`doubted`: it lost in another process; `untried`: it was compared in none."""
+        self.first = FIRST if untried else 0
         self.n, self.interpreted, self.compiled = 0, inf, inf
         self.calls, self.turns, self.waits = ALONE, False, False
         self.rest, self.until = REST, 0.0 if doubted else None
@@ -91,6 +94,9 @@ class Race:
             if n < MANY or time.monotonic() < self.until:
                 return INTERPRETED
             self.begin(n)
+        if self.first and n >= MANY:
+            self.first -= 1
+            return INTERPRETED
         if n != self.n or not self.turns and self.interpreted < SHORTEST:
             return COMPILED
         return INTERPRETED if self.waits else TIMED
@@ -147,8 +153,9 @@ class Form:
             elif client().status(spec, geometry) == "rejected":
                 self.asked = self.refused = True
                 self.note(0.0, "found in the artifact cache", "not compiled")
-        doubted = self.compiled is not None and "doubted" in self.compiled.meta
-        self.race: Race | None = Race(doubted) if doubted or self.compiled is None else None
+        meta = {} if self.compiled is None else self.compiled.meta
+        doubted, untried = "doubted" in meta, meta.get("untried", False)
+        self.race: Race | None = Race(doubted, untried) if doubted or untried or self.compiled is None else None
 
     def interpreted(self, seconds: float, shape: tuple[int, ...]) -> None:
         """Note what a call in the interpreter took, to compare the machine code with it."""
@@ -186,6 +193,7 @@ class Form:
         won = race.saw_code(seconds)
         if won:
             self.race = None
+            client().trust(self.spec, self.geometry)
         elif won is False:
             client().doubt(self.spec, self.geometry)
             self.note(0.0, f"{race.compiled:.2g} s, where the interpreter takes {race.interpreted:.2g}", "rests")

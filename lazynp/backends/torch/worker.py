@@ -137,7 +137,7 @@ class Worker:
         self.tired = self.tired or build.exception() is not None
 
     def _keep(self, job: Job, target: str, meta: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        entry = self.cache.put(job.key, target, meta)
+        entry = self.cache.put(job.key, target, meta | {"untried": True})
         if entry is not None and entry.path is not None:
             return entry.path, entry.meta
         path = os.path.join(job.private, job.key + ".so")
