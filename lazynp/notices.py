@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pathlib
 import sys
 import warnings
 from types import FrameType
@@ -12,8 +11,9 @@ from types import FrameType
 import numpy
 
 OWN_NAME = __name__.partition(".")[0]
-OURS = str(pathlib.Path(__file__).parent) + os.sep
-INTERNAL = (str(pathlib.Path(__file__).parent), str(pathlib.Path(numpy.__file__).parent), "<frozen")
+HERE, NUMPYS = os.path.dirname(__file__), os.path.dirname(numpy.__file__)
+OURS = HERE + os.sep
+INTERNAL = (HERE, NUMPYS, "<frozen")
 IMPORTS = "<frozen importlib._bootstrap"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import site
 import sys
-import sysconfig
+from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OWN, LIBRARY, PYTHON = "own", "library", "python"
@@ -22,6 +23,7 @@ STANDARD, OURS = folders(os.path.dirname(os.__file__)), folders(HERE)
 @functools.cache
 def elsewhere() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Where libraries and Python's own modules lie beside the usual places, which it takes a while to ask for."""
+    sysconfig: Any = importlib.import_module("sysconfig")  # most programs ask for nothing here
     libraries = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()]
     libraries += getattr(site, "getsitepackages", list)()
     return folders(*libraries), folders(sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))

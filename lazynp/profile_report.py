@@ -157,6 +157,11 @@ def slice_of(
 LANES = {1: "lines of the program", 2: "values asked for", 3: "lazynp", 4: "compilers"}
 
 
+def as_json(counters: dict[str, Any]) -> str:
+    """The counters of a process."""
+    return json.dumps(counters)
+
+
 def as_trace(trace: Trace, figures: dict[str, Any]) -> str:
     """JSON of the trace event format, which Perfetto and `chrome://tracing` read."""
     events: list[dict[str, Any]] = [

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import importlib
 import math
-import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -68,7 +67,7 @@ def straight(x: Any) -> Any:
     return x if type(x) is not ndarray or is_traced(x) or c_contiguous(x) else x.copy()
 
 
-LETTERS = string.ascii_letters
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 CASTINGS = frozenset({"safe", "same_kind", "unsafe"})
 ORDERS = frozenset("KACF")
 

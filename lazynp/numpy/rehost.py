@@ -12,7 +12,7 @@ import functools
 import importlib
 import importlib.machinery
 import importlib.util
-import pathlib
+import os
 import sys
 import threading
 import types
@@ -31,8 +31,8 @@ from .host import public_module
 from .line_warnings import WARNINGS
 
 NAME = "lazynp"
-ROOT = pathlib.Path(__file__).parents[1]
-OWN = frozenset({p.stem for p in ROOT.iterdir() if not p.name.startswith("_")} | {"__main__"})
+ROOT = os.path.dirname(os.path.dirname(__file__))
+OWN = frozenset({name.partition(".")[0] for name in os.listdir(ROOT) if not name.startswith("_")} | {"__main__"})
 # The same objects in both: errors, dtypes and scalar types, settings, and what has no arrays in it.
 SHARED = (
     "exceptions",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
 from typing import Any, TextIO
@@ -217,8 +216,9 @@ def report(file: TextIO | None = None, json_path: str | None = None) -> None:
     """Print what ran where since the process started, or write it as JSON."""
     recorder.flush()
     if json_path:
+        text = rendering().as_json(summary())
         with open(json_path, "w") as out:
-            json.dump(summary(), out)
+            out.write(text)
         return
     print("lazynp:", file=file or sys.stderr)
     print(describe(counters.snapshot()), file=file or sys.stderr)
