@@ -34,6 +34,7 @@ from .jaxpr_calls import Checkpointed
 from .jaxpr_text import aval_text
 from .primitives import operands_of, primitive_of, steps_of
 from .references import passed_on
+from .spreading import constrain
 
 __all__ = [
     "Offloadable",
@@ -176,7 +177,9 @@ class checkpoint_policies:
 def chosen(outputs: Nodes, inputs: Nodes, policy: Fun) -> list[Node]:
     """The values on the way to the outputs that a policy keeps."""
     found = []
-    for node in dependents(outputs, inputs):
+    order = dependents(outputs, inputs)
+    said = {n.inputs[0]: n for n in order if n.op is constrain}  # a product lies as its caller has said in one step
+    for node in order:
         op = node.op
         if node.dtype is None or op is pick or op is None or not is_inexact(node.dtype):
             continue
@@ -188,7 +191,7 @@ def chosen(outputs: Nodes, inputs: Nodes, policy: Fun) -> list[Node]:
             last = steps_of(node)[-1]
             prim, params = primitive_of(last.name), last.params
         if is_kept(policy(prim, *[ShapedArray(*n.aval) for n in operands_of(node)], **params)):
-            found.append(node)
+            found.append(said.get(node, node))
     return found
 
 

@@ -6,11 +6,12 @@ import functools
 from typing import Any
 
 from ..ops.promotion import is_inexact
+from ..ops.rewrites import rewrites
 from ..tree import flatten, map
 from .array import Array, wrap
 from .devices import may_be_several
 from .sharding import NamedSharding
-from .spreading import constrain, on_explicit_axes, sharding_at, shown, state
+from .spreading import constrain, lying_as, on_explicit_axes, sharding_at, shown, state
 
 
 def following(fun: Any) -> Any:
@@ -18,6 +19,7 @@ def following(fun: Any) -> Any:
     cotangents lie as what they belong to, wherever they come from."""
     if not callable(fun) or not may_be_several():
         return fun
+    rewrites.lie = lying_as
 
     def follow(x: Any) -> Any:
         lies = sharding_at(x.node) if isinstance(x, Array) else None

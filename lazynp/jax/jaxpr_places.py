@@ -140,15 +140,15 @@ def only_named(function: Function, place: Node) -> bool:
 
 
 def as_shard_map(
-    function: Function, inputs: Sequence[Node], outs: Sequence[Node], params: dict[str, Any]
+    function: Function, inputs: Sequence[Node], outs: Sequence[Node], params: dict[str, Any], pull: Any
 ) -> list[Node]:
     """The results of a `shard_map`, with a node in between that says so. What its function captures is given to all
-    devices."""
+    devices. `pull`: see `Called`."""
     places = [n for n in toposort(function.outputs) if n in axis_of]
     captured = Function([*function.inputs, *places], function.outputs).captured()
     whole = Function([*captured, *function.inputs], function.outputs)
     params["in_specs"] = (*[PartitionSpec()] * len(captured), *params["in_specs"])
-    call = Called("shard_map", params, whole, of_batch)
+    call = Called("shard_map", params, whole, of_batch, pull)
     return list(results(called(*outs, *captured, *inputs, call=call, n=len(outs))))
 
 
@@ -184,7 +184,7 @@ def of_batch(call: Called, inputs: Sequence[Node], axes: Sequence[int | None]) -
     params = dict(call.params)
     for key, where in (("in_specs", at), ("out_specs", results_at)):
         params[key] = tuple([with_entry(s, a, names) for s, a in zip(params[key], where)])
-    return Called(call.name, params, Function(local, outs), of_batch)
+    return Called(call.name, params, Function(local, outs), of_batch, call.pull)
 
 
 def with_entry(spec: PartitionSpec, axis: int | None, names: Sequence[Any]) -> PartitionSpec:

@@ -31,6 +31,7 @@ from .array import wrap
 from .aval import ShapedArray, shaped, varying_type
 from .beginning import Beginning
 from .bind import bound
+from .call_cotangents import wider
 from .dtypes import canonical
 from .effects import DebugEffect, Effect, IOEffect, RefEffect
 from .jaxpr_bodies import with_literals
@@ -236,6 +237,8 @@ def behind(n: Node, stop: Collection[Node], calls: bool = False) -> Node:
             n = source
         elif n.op is pick and is_tag(source, calls) and source.inputs:
             n = source.inputs[n.static[0]]
+        elif n.op is pick and calls and source in wider:
+            n = wider[source][n.static[0]]
         else:
             break
     return n

@@ -29,6 +29,7 @@ from .mapping_texts import argument_texts, places_of, refuse_uneven
 from .mesh import Setting
 from .placement import labelled, of_places, with_devices
 from .references import mapped_over
+from .shard_map_cotangents import pulled_back
 from .sharding import (
     AxisType,
     BaseMesh,
@@ -532,7 +533,7 @@ def per_device(
                 "newly_manual_axes": frozenset(manual),
             }
             said = {"mesh": over if mesh is not None else over.abstract_mesh, "check_vma": check_vma, **also}
-            whole_results = as_shard_map(body[-1], [as_node(x) for x in leaves], whole_results, said)
+            whole_results = as_shard_map(body[-1], [as_node(x) for x in leaves], whole_results, said, pulled_back)
         return unflatten(tree, [wrap(x) for x in whole_results])
 
     return mapped

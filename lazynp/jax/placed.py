@@ -22,6 +22,7 @@ from ..signatures import Static, name_of
 from ..tree import flatten, unflatten
 from .array import Array
 from .bind import check_lowered
+from .call_cotangents import pulled_back
 from .constraints import bodies_of, flow_back, mesh_of, nodes_of
 from .jaxpr import lying_as
 from .jit_places import (
@@ -71,7 +72,8 @@ class Shown(Jit):
             check_lowered(function)
         if not (stack.shown and traced and function.outputs) or self._inline or function.effects or entry.written:
             return super()._run(call, entry, args, kwargs)
-        outs = as_call(function, call.nodes, inline(function, call.nodes), self._kind, self._params(call, entry))
+        made, params = inline(function, call.nodes), self._params(call, entry)
+        outs = as_call(function, call.nodes, made, self._kind, params, pulled_back)
         return finish(entry, call, wrap_all(entry.door, outs))
 
     def _usable(self, call: Call, entry: Entry) -> tuple[bool, ...]:

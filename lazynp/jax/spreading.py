@@ -65,7 +65,7 @@ constrain = Op(
     lambda xp, x, *, sharding: x,
     static=("sharding",),
     jvp=lambda tangents, out, x, *, sharding: constrain(tangents[0], sharding=sharding),
-    transpose=lambda ct, x, *, sharding: (constrain(ct, sharding=of_cotangent(sharding)),),
+    transpose=lambda ct, x, *, sharding: (constrain(ct, sharding=of_cotangent(sharding, ct)),),
     batch=lambda inputs, axes, *, sharding: (
         constrain(*inputs, sharding=with_axis(sharding, axes[0], *inputs)),
         axes[0],
@@ -76,8 +76,12 @@ constrain = Op(
 )
 
 
-def of_cotangent(sharding: Sharding | None) -> Sharding | None:
-    """How a cotangent of what lies so does: in the devices' own memory, on axes of the types that they have around."""
+def of_cotangent(sharding: Sharding | None, ct: Node) -> Sharding | None:
+    """How a cotangent of what lies so does: in the devices' own memory, on axes of the types that they have around;
+    where nothing is said, on all devices of its mesh."""
+    if sharding is None and not current.manual:
+        lies = found_to_lie(ct)
+        return NamedSharding(lies.mesh, PartitionSpec()) if isinstance(lies, NamedSharding) else None
     around = current.meshes[-1] if current.meshes else None
     if isinstance(sharding, NamedSharding) and around is not None and around.device_numbers:
         mesh = sharding.mesh
@@ -85,6 +89,29 @@ def of_cotangent(sharding: Sharding | None) -> Sharding | None:
         if not manual and around.shape_tuple == mesh.shape_tuple and around.axis_types != mesh.axis_types:
             sharding = sharding.update(mesh=around)  # as after `explicit_axes`
     return sharding if sharding is None or sharding._memory == "device" else sharding.with_memory_kind("device")
+
+
+def found_to_lie(node: Node) -> Sharding | None:
+    """How a node of a derivative lies, of which its caller has said nothing."""
+    with settled():
+        note_all([node])
+    return known.get(node)
+
+
+def lying_as(ct: Any, x: Node) -> Any:
+    """A cotangent that lies on explicit axes as the value that it belongs to."""
+    lies = found_to_lie(x) if state.on and x.dtype is not None else None
+    if not isinstance(lies, NamedSharding) or not lies.mesh.explicit_axes:
+        return ct
+    if lies.mesh.manual_axes or any(pending(lies)):
+        return ct
+    if ct not in known and ct.op is not None and ct.shape == x.shape:
+        known[ct] = of_cotangent(lies, ct)
+        return ct
+    own = found_to_lie(ct)
+    if isinstance(own, NamedSharding) and (any(pending(own)) or on_explicit_axes(own, ct) == on_explicit_axes(lies, x)):
+        return ct
+    return constrain(ct, sharding=of_cotangent(lies, ct))
 
 
 def with_axis(sharding: Sharding | None, axis: int | None, x: Node) -> Sharding | None:

@@ -20,6 +20,8 @@ class Rewrites:
     effects: Callable[[Sequence[Node]], None]
     after: Callable[[], Node]
     perform: Callable[..., None]
+    lie: Callable[[Any, Node], Any]  # a cotangent, where the value that it belongs to lies
 
 
 rewrites = Rewrites()
+rewrites.lie = lambda ct, x: ct  # until there are several devices

@@ -100,9 +100,11 @@ class Called:
         function: of the node's inputs that follow its results; None where these have been transformed since.
         of_batch: what makes of this, the batched inputs of the node and their axes what the node for a batch says;
             None where the function is to be found between its inputs and results.
+        pull: gives the cotangents of the node's inputs from the node, those of its results, and which inputs count;
+            None where they are those of what has made the results.
     """
 
-    __slots__ = ("name", "params", "function", "of_batch")
+    __slots__ = ("name", "params", "function", "of_batch", "pull")
 
     def __init__(
         self,
@@ -110,8 +112,15 @@ class Called:
         params: dict[str, Any],
         function: Function | None,
         of_batch: Callable[..., Called] | None = None,
+        pull: Callable[..., list[Node | None]] | None = None,
     ) -> None:
         self.name, self.params, self.function, self.of_batch = name, params, function, of_batch
+        self.pull = pull
+
+    @property
+    def reverse(self) -> bool:
+        """Whether it has cotangents of its own."""
+        return self.pull is not None
 
     def batched(self, inputs: Nodes, axes: Sequence[int | None]) -> Called:
         if self.of_batch is not None and self.function is not None:
@@ -126,6 +135,7 @@ called = Op(
     lambda xp, *inputs, call, n: inputs[:n],
     static=("call", "n"),
     jvp=lambda tangents, out, *inputs, call, n: tangents[:n],
+    vjp=lambda cts, out, live, *inputs, call, n: call.pull(out, cts, live),
     transpose=lambda cts, *inputs, call, n: [*cts, *[None] * (len(inputs) - n)],
     batch=lambda inputs, axes, *, call, n: (
         called(*inputs, call=call.batched(inputs, axes), n=n),
@@ -137,11 +147,13 @@ called = Op(
 )
 
 
-def as_call(function: Function, inputs: Nodes, outs: Nodes, name: str, params: dict[str, Any]) -> list[Node]:
-    """What a function has returned for these inputs, with a node in between that says so."""
+def as_call(
+    function: Function, inputs: Nodes, outs: Nodes, name: str, params: dict[str, Any], pull: Any = None
+) -> list[Node]:
+    """What a function has returned for these inputs, with a node in between that says so. `pull`: see `Called`."""
     captured = [n for n in function.captured() if n.trace]
     whole = Function([*captured, *function.inputs], function.outputs) if captured else function
-    node = called(*outs, *captured, *inputs, call=Called(name, params, whole), n=len(outs))
+    node = called(*outs, *captured, *inputs, call=Called(name, params, whole, pull=pull), n=len(outs))
     return list(results(node))
 
 

@@ -11,6 +11,7 @@ from ..graph.op import MAP
 from ..graph.walk import dependents
 from ..ops.elementwise import of_dtype
 from ..ops.promotion import is_inexact
+from ..ops.rewrites import rewrites
 from ..ops.shape import sum_to
 from ..ops.tags import summed
 from .jvp import differentiable, jvp, node_jvp
@@ -52,7 +53,7 @@ def backwards(
             continue
         for n, c in zip(node.inputs, rule(node, ct, active)):
             if c is not None and n in active:
-                found[n] = accumulate(found.get(n), c)
+                found[n] = accumulate(found.get(n), rewrites.lie(c, n))
     return found
 
 
