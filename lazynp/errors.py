@@ -339,11 +339,11 @@ def check_primal(rule: str, found: Node, n: Node) -> None:
 
 
 def bwd_error(i: int, ct: Node, n: Node) -> ValueError:
-    """For a cotangent that a user's rule gave of another type than that of the i-th argument, n."""
+    """For a cotangent that a user's rule gave of another shape than that of the i-th argument, n."""
     return ValueError(
         "Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, but "
         f"at output[{i}] the bwd rule produced an output of type {ct.aval} corresponding to an input of type {n.aval}, "
-        f"so the {'dtypes' if ct.shape == n.shape else 'shapes'} do not match"
+        "so the shapes do not match"
     )
 
 

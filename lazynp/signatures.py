@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import optree
 
+from .bounded import Bounded
+
 Fun = Callable[..., Any]
 NAMESPACE = "lazynp"  # of the pytree nodes that are registered with optree
 HOLE = ()
@@ -234,6 +236,20 @@ def hashable(x: Any) -> Any:
             f"type {type(x)}, {x}. The error was:\nTypeError: {error}"
         ) from None
     return type(x), x
+
+
+def entry_at(table: Bounded[Any, Any], key: Any, statics: tuple[Any, ...]) -> Any:
+    """What a table has for the key of a call, or None. Raises JAX's ValueError where comparing static arguments did."""
+    try:
+        return table.get(key) or table.recall(key)
+    except Exception as error:
+        if not statics:
+            raise
+        kind = statics[-1][1][0]
+        raise ValueError(
+            "static arguments should be comparable using __eq__.The following error was raised when comparing two "
+            f"objects of types {kind} and {kind}. The error was:\n{type(error).__name__}: {error}"
+        ) from error
 
 
 def without_statics(static: Static, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, tuple[Any, ...]]:

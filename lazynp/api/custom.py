@@ -345,7 +345,7 @@ class Reverse(Rule):
                 f"input structure {named(flatten(examples)[1])}."
             )
         for i, (n, c) in enumerate(zip(inputs, nodes)):
-            if c is not None and is_inexact(n.dtype) and (c.shape, c.dtype) != (n.shape, n.dtype):
+            if c is not None and is_inexact(n.dtype) and c.shape != n.shape:
                 raise bwd_error(i, c, n)
         return nodes
 

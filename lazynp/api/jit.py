@@ -28,6 +28,7 @@ from ..signatures import (
     Static,
     callable_,
     donated_leaves,
+    entry_at,
     leaf_names,
     name_of,
     place_of,
@@ -237,7 +238,7 @@ class Jit(CallBase):
     def _entry(self, call: Call) -> Entry:
         """The traced function for a signature: traced by the first thread that comes, others wait."""
         key = call.key
-        entry = self._entries.get(key) or self._entries.recall(key)
+        entry = entry_at(self._entries, key, call.statics)
         if entry is None:
             lock = self._locks.setdefault(key, threading.RLock())
             with lock:

@@ -20,7 +20,7 @@ from ..graph.walk import toposort
 from ..ops.tags import as_call
 from ..signatures import Static, name_of
 from ..tree import flatten, unflatten
-from .array import Array
+from .array import Array, door
 from .bind import check_lowered
 from .call_cotangents import pulled_back
 from .constraints import bodies_of, flow_back, mesh_of, nodes_of
@@ -39,6 +39,13 @@ from .spreading import state as spreading
 Table = Bounded[Any, Entry]
 graphs_of: weakref.WeakKeyDictionary[Tables, Table] = weakref.WeakKeyDictionary()
 """Of what was traced of a function, graphs that are recorded anew where something else around a call is another."""
+
+
+def jitted_again(kind: type[Shown], fun: Any, static: Static, said: dict[str, Any]) -> Shown:
+    """A jitted function that was pickled."""
+    made = kind(fun, door, static)
+    vars(made).update(said)
+    return made
 
 
 class Shown(Jit):
@@ -64,6 +71,11 @@ class Shown(Jit):
         tables = tables_of(owner, (self._static, door.name, *how))
         self._fast, self._entries, self._locks = tables.fast, tables.entries, tables.locks
         self._signatures, self._graphs = tables.signatures, graphs_of.setdefault(tables, Bounded(SIGNATURES_KEPT))
+
+    def __reduce__(self) -> Any:
+        """Pickled, it is the function and what was said of it, without what was traced."""
+        said = ("_in", "_out", "_inline", "_keep_unused", "_options", "_device")
+        return jitted_again, (type(self), self._fun, self._static, {k: v for k, v in vars(self).items() if k in said})
 
     def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function = entry.function

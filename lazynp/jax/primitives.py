@@ -9,6 +9,7 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
+from ..ops.elementwise import cast
 from ..ops.shape import Key
 from ..ops.tags import sums
 from ..runtime.checks import names as names_in_errors
@@ -260,7 +261,9 @@ def operands_of(node: Node) -> list[Node]:
     if node.op.name == "broadcast_to":
         return [source_of_spread(node)[0]]
     if node.op.name == "power" and steps_of(node)[0].name == "integer_pow":
-        return inputs[:1]
+        x = inputs[0]
+        strong = x.op is cast and x.inputs[0].dtype == x.dtype  # of a weak one, whose power is weak by itself
+        return [x.inputs[0] if strong else x]
     return inputs
 
 

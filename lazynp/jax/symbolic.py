@@ -18,7 +18,7 @@ from ..graph.node import Node
 from ..graph.op import LIBRARY, Op
 from .array import wrap
 from .dtypes import int_dtype
-from .symbolic_text import Parser, parts_of
+from .symbolic_text import Parser
 
 INF = math.inf
 MORE = (
@@ -73,16 +73,18 @@ class SymbolicScope:
             self.add(text)
 
     def add(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise ValueError(f"SymbolicScope constraint must be a string: got {text!r}")
         found = re.search("==|>=|<=", text)
         if found is None:
             raise ValueError("Constraint parsing error: must contain one of '==' or '>=' or '<='")
-        left, right = [self._read(part, text) for part in (text[: found.start()], text[found.end() :])]
+        (left,), (right,) = self._read(text[: found.start()]), self._read(text[found.end() :])
         difference = left - right
         self.checks.append((text, found[0], difference))
         if not isinstance(difference, _DimExpr):
             good = {"==": difference == 0, ">=": difference >= 0, "<=": difference <= 0}[found[0]]
             if not good:
-                raise ValueError(f"Unsatisfiable constraint: {text}")
+                raise ValueError(f"Unsatisfiable explicit constraint: {text}")
             self.checks.pop()
             return
         if found[0] in ("==", ">="):
@@ -96,9 +98,9 @@ class SymbolicScope:
                 )
             self.equal[next(iter(left.terms))] = right
 
-    def _read(self, text: str, whole: str, where: str = "") -> Any:
-        """The size that a text says, which stands somewhere in a whole one."""
-        return Parser(text, lambda name: made({((Factor(name), 1),): 1}, self), OPERATIONS, whole, where).whole()
+    def _read(self, text: str, like: Sequence[int | None] | None = None) -> tuple[Any, ...]:
+        """The sizes that a text says."""
+        return Parser(text, lambda name: made({((Factor(name), 1),): 1}, self), OPERATIONS, like).whole()
 
     def __str__(self) -> str:
         return f"{id(self)} with constraints: {', '.join(self.texts)}" if self.texts else str(id(self))
@@ -160,12 +162,14 @@ class _DimExpr:
 
     # Arithmetic.
 
-    def other(self, x: Any) -> Any:
-        """The terms of an operand; None for what is no size. Raises ValueError for a variable of another scope."""
+    def other(self, x: Any, when: str = "for linear combination") -> Any:
+        """The terms of an operand; None for what is no size. Raises ValueError for a variable of another scope.
+        `when`: what for, for that error."""
         if isinstance(x, _DimExpr):
             if x.scope is not self.scope:
                 raise ValueError(
-                    f"Invalid mixing of symbolic scopes for {self} of scope {self.scope} and {x} of scope {x.scope}"
+                    f"Invalid mixing of symbolic scopes {when}.\nExpected  scope {self.scope}\n"
+                    f"and found for '{x}' (unknown) scope {x.scope}"
                 )
             return x.terms
         try:
@@ -180,7 +184,7 @@ class _DimExpr:
         return made({t: self.terms.get(t, 0) + terms.get(t, 0) for t in (*self.terms, *terms)}, self.scope)
 
     def __mul__(self, x: Any) -> Any:
-        terms = self.other(x)
+        terms = self.other(x, "for operation mul")
         if terms is None:
             return as_array(self).__mul__(x)
         out: dict[Term, int] = {}
@@ -221,7 +225,7 @@ class _DimExpr:
         return x / as_array(self)
 
     def __divmod__(self, x: Any) -> Any:
-        if self.other(x) is None:
+        if self.other(x, "for operation floordiv") is None:
             return divmod(as_array(self), x)
         return quotient(self, x)
 
@@ -254,6 +258,8 @@ class _DimExpr:
     def compared(self, x: Any, sign: str) -> bool:
         """Whether `self sign x` for all values of the variables. Raises InconclusiveDimensionOperation where it
         depends."""
+        if isinstance(x, _DimExpr) and x.scope is not self.scope:
+            self.other(x, f"when comparing '{self}' {sign} '{x}'")
         difference = self - x
         low, high = bounds(difference) if isinstance(difference, _DimExpr) else (difference, difference)
         no, yes = {">=": (high < 0, low >= 0), ">": (high <= 0, low > 0)}.get(sign) or {
@@ -358,7 +364,7 @@ def quotient(a: Any, b: Any) -> tuple[Any, Any]:
     """Quotient and remainder, rounded down. Parts that can be divided are."""
     if not isinstance(b, _DimExpr):
         if b == 0:
-            raise ZeroDivisionError("division by zero")
+            raise ZeroDivisionError("integer division or modulo by zero")
         whole = {t: n // b for t, n in a.terms.items()}
         rest = {t: n - whole[t] * b for t, n in a.terms.items()}
         if not any([n for t, n in rest.items() if t]):
@@ -471,6 +477,11 @@ def sizes(xs: Any) -> Iterator[_DimExpr]:
             yield from sizes(x)
 
 
+def varies(xs: Any) -> bool:
+    """Whether there is an expression in a nest of tuples."""
+    return next(sizes(xs), None) is not None
+
+
 def symbolic_shape(
     shape_spec: str | None,
     *,
@@ -492,40 +503,4 @@ def symbolic_shape(
         raise ValueError(f"polymorphic shape spec should be None or a string. Found {text!r}.")
     if constraints and scope is not None:
         raise ValueError("Cannot specify both a `scope` and `constraints`.")
-    scope = scope or SymbolicScope(constraints)
-    inner = text.strip()
-    parts = parts_of(inner[1:-1] if inner.startswith("(") and inner.endswith(")") else inner)
-    stripped = [p.strip() for p in parts]
-    if "..." in stripped:
-        if stripped[-1] != "..." or stripped.count("...") > 1:
-            raise ValueError(f"syntax error in symbolic shape {text!r}: '...' stands last")
-        if like is None:
-            at, done = len(parts) - 1, text[: text.index("...")]
-            raise ValueError(
-                f"syntax error in symbolic shape {text!r} in dimension {at}: spec contains ... but no 'like' shape was "
-                f"given. Parsed {done!r}, remaining '...'."
-            )
-        stripped[-1:] = ["_"] * max(len(like) - len(stripped) + 1, 0)
-        parts = [*parts[:-1], *["_"] * (len(stripped) - len(parts) + 1)]
-    if like is not None and len(stripped) > len(like):
-        raise ValueError(
-            f"polymorphic shape spec {text!r} has {len(stripped)} dimensions and the shape that it is like, "
-            f"{tuple(like)}, has {len(like)}"
-        )
-    found = []
-    for i, p in enumerate(stripped):
-        if p == "_":
-            if like is None:
-                raise ValueError(
-                    f"syntax error in symbolic shape {text!r} in dimension {i}: spec contains '_' but no 'like' shape "
-                    "was given."
-                )
-            found.append(like[i])
-            continue
-        size = scope._read(parts[i], text, f" in dimension {i}")
-        if like is not None and not isinstance(size, _DimExpr) and size != like[i]:
-            raise ValueError(
-                f"polymorphic shape spec {text!r} has {size} in dimension {i}, and the shape that it is like {like[i]}"
-            )
-        found.append(size)
-    return tuple(found)
+    return (scope or SymbolicScope(constraints))._read(text, like)

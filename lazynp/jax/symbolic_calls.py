@@ -11,7 +11,7 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import make, untagged
 from ..graph.walk import toposort
 from ..signatures import name_of
-from .symbolic import SymbolicScope, _DimExpr, evaluated, sizes
+from .symbolic import SymbolicScope, _DimExpr, evaluated, sizes, varies
 
 Shapes = Mapping[str, tuple[Any, ...]]
 known: Bounded[Any, Function] = Bounded(256)
@@ -21,7 +21,7 @@ known: Bounded[Any, Function] = Bounded(256)
 def specification(specs: Shapes) -> str:
     """The shapes of arguments, in words."""
     shown = [f"{name}.shape = ({', '.join(map(str, s))}{',' * (len(s) == 1)})" for name, s in specs.items() if
-             any(sizes(s))]  # fmt: skip
+             varies(s)]  # fmt: skip
     return f"Using the following polymorphic shapes specifications: {','.join(shown)}."
 
 
@@ -142,7 +142,7 @@ def with_sizes(function: Function, values: Mapping[str, Any]) -> Function:
             new[node] = node
             continue
         if node.op is None:
-            fixed = not any(sizes([node.shape])) and node not in function.inputs
+            fixed = not varies([node.shape]) and node not in function.inputs
             new[node] = node if fixed else leaf(evaluated(node.shape, values), node.dtype, weak=node.weak,
                                                 trace=ABSTRACT)  # fmt: skip
             continue

@@ -15,7 +15,7 @@ from ...ops.shape import broadcast_to, expand_dims
 from ...tracebacks import leave
 from ..array import Array, as_node
 from ..at_once import apply, widened
-from ..dtypes import KIND_OF, is_extended, requested
+from ..dtypes import KIND_OF, is_extended, requested, shown
 from ..symbolic import _DimExpr
 
 KINDS = {
@@ -57,7 +57,7 @@ def check_kinds(name: str, nodes: Sequence[Node], accepts: Sequence[str], positi
             at = f" at position {i}" if len(nodes) > 1 or position else ""
             names = ", ".join([KINDS[k] for k in kinds])
             raise TypeError(
-                f"{name} does not accept dtype {n.dtype.name}{at}. Accepted dtypes{at} are subtypes of {names}."
+                f"{name} does not accept dtype {shown(n.dtype).name}{at}. Accepted dtypes{at} are subtypes of {names}."
             )
 
 

@@ -22,7 +22,7 @@ from ...tracebacks import leave
 from ..array import ERRORS, NDARRAY, SILENT, Array, as_dtype, as_node, cast_node, check_arraylike, new, typed
 from ..at_once import apply, widened
 from ..callers import written_by_user
-from ..dtypes import INT32, KIND_OF, DType, float_dtype, inexact, promotion, x64_enabled
+from ..dtypes import INT32, KIND_OF, DType, float_dtype, inexact, is_extended, promotion, x64_enabled
 
 Host = Callable[..., Any]
 Impl = Callable[..., Any]
@@ -81,6 +81,14 @@ def common_dtype(mode: str, *args: Any, depth: int = 1) -> tuple[DType, bool]:
     return dtype, weak
 
 
+def check_extended(name: str, *args: Any) -> None:
+    """Raises TypeError for keys beside what are none."""
+    dtypes = [typed(x)[0] for x in args]
+    if any(map(is_extended, dtypes)):
+        name = "true_divide" if name == "divide" else name
+        raise TypeError(f"{name} does not accept dtypes {', '.join(map(str, dtypes))}.")
+
+
 def promoted(mode: str, *args: Any) -> list[Node]:
     """The operands as nodes of `common_dtype`."""
     dtype, weak = common_dtype(mode, *args)
@@ -115,7 +123,11 @@ def elementwise(name: str, impl: Impl, mode: str, accepts: str, keeps: Keeps | N
 
     def call(*args: Any) -> Any:
         check_arraylike(name, *args)
-        dtype, weak = common_dtype(mode, *args, depth=0)
+        try:
+            dtype, weak = common_dtype(mode, *args, depth=0)
+        except ValueError:
+            check_extended(name, *args)
+            raise
         kind = KIND_OF.get(dtype)
         if kind is None or kind not in accepts:
             at = " at position 0" if len(args) > 1 else ""
@@ -141,7 +153,8 @@ PRIMITIVES = {
     "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "bitwise_not": "not", "invert": "not",
     "bitwise_invert": "not", "left_shift": "shift_left", "bitwise_left_shift": "shift_left",
     "right_shift": "shift_right_arithmetic", "bitwise_right_shift": "shift_right_arithmetic", "remainder": "rem",
-    "mod": "rem", "fmod": "rem", "arctan2": "atan2", "bitwise_count": "population_count",
+    "mod": "rem", "fmod": "rem", "arctan2": "atan2", "bitwise_count": "population_count", "multiply": "mul",
+    "negative": "neg", "subtract": "sub", "absolute": "abs",
 }  # fmt: skip
 """Functions whose errors speak of the operation of jax.lax that they stand for."""
 

@@ -331,11 +331,12 @@ def power_(x: Any, y: Any, /) -> Any:
     n = exponent(y)
     if n is None:
         return array_power(x, y)
-    if KIND_OF[typed(x)[0]] == "b":
+    kind = KIND_OF.get(typed(x)[0], "?")
+    if kind == "b":
         x = apply(lambda b: convert(b, INT32), as_node(x))
-    if n < 0 and KIND_OF[typed(x)[0]] in "iu":
+    if n < 0 and kind in "biu":
         raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({typed(x)[0]}, {y})")
-    if type(x) is Array and x._host is None and KIND_OF.get(x.dtype, "b") in "fc":
+    if type(x) is Array and x._host is None and (kind in "fc" or kind in "iu" and n < 64):
         strong = widened(lambda x: kept(t.power(cast_node(x, x.dtype, False), n), x))
         return apply(strong, x._node())  # whole for derivatives too
     return array_power(x, n)

@@ -452,8 +452,8 @@ def ravel_multi_index(
         parts = [p.clip(0, n - 1) for p, n in zip(parts, sizes)]
     elif mode == "wrap":
         parts = [p % n for p, n in zip(parts, sizes)]
-    else:
-        raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', or 'clip'")
+    elif mode != "ignore":
+        raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap', 'clip', or 'ignore'.")
     if order not in ("C", "F"):
         raise ValueError(f"invalid order={order!r}. Expected 'C' or 'F'")
     strides = np.cumprod([1, *(sizes[:0:-1] if order == "C" else sizes[:-1])])
@@ -477,6 +477,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         places = np.arange(n)[obj]
     else:
         places = asarray(obj) if traced else value_of(obj, "jnp.insert needs to know where.")
+    if places.ndim > 1:
+        raise ValueError(f"jnp.insert(): obj must be a slice, a one-dimensional array, or a scalar; got {obj}")
     single = places.ndim == 0
     if not traced and places.dtype.kind == "b":
         places = np.nonzero(places)[0]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...config import config
-from ...errors import concretization_error
+from ...errors import InconclusiveDimensionOperation, concretization_error
 from ...graph.node import ABSTRACT, Node
 from ...ops import joining as j
 from ...ops import shape as s
@@ -94,7 +94,12 @@ def new_shape(old: tuple[int, ...], given: Any) -> tuple[int, ...]:
     if unknown:
         if rest == 0:
             raise ZeroDivisionError("integer modulo by zero")
-        if count % rest:
+        left = count % rest
+        if is_symbolic_dim(left):
+            raise InconclusiveDimensionOperation(
+                f"Cannot divide evenly the sizes of shapes {old} and {wanted}. The remainder {left} should be 0."
+            )
+        if left:
             raise IncompatibleShapesError(
                 f"cannot reshape array of shape {old} (size {count}) into shape {wanted} because the product of "
                 f"specified axis sizes ({rest}) does not evenly divide {count}"
@@ -209,7 +214,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     nd = ndim(a) + len(given)
     at = [axis_of(i, nd) for i in given]
     if len(set(at)) != len(at):
-        raise ValueError(f"repeated axis in expand_dims: {axis}")
+        raise ValueError(f"repeated axis in lax.expand_dims: {axis}")
     sizes = iter(shape(a))
     return reshape(a, tuple([1 if i in at else next(sizes) for i in range(nd)]))
 

@@ -174,7 +174,8 @@ class PRNGKeyArray(Array):
         )
 
     def _scalar(self, what: str) -> Any:
-        raise TypeError(f"{what}() takes no random keys; jax.random.key_data gives their words")
+        text = "a string, a bytes-like object or a real number" if what == "int" else "a string or a real number"
+        raise TypeError(f"{what}() argument must be {text}, not 'PRNGKeyArray'")
 
     def __repr__(self) -> str:
         node = self._graph
@@ -195,9 +196,8 @@ class PRNGKeyArray(Array):
 
     def _compare(self, other: Any, combine: str, operator: str) -> Any:
         if not isinstance(other, PRNGKeyArray) or other.dtype != self.dtype:
-            raise TypeError(
-                f"equal does not accept dtypes {self.dtype}, {getattr(other, 'dtype', type(other).__name__)}."
-            )
+            name = {"__eq__": "equal", "__ne__": "not_equal"}[operator]
+            raise TypeError(f"{name} does not accept dtypes {self.dtype}, {arrays.typed(other)[0]}.")
         words: Any = getattr(self._base_array, operator)(other._base_array)
         return getattr(words, combine)(tuple(range(-len(self._impl.key_shape), 0)))
 
@@ -207,14 +207,6 @@ class PRNGKeyArray(Array):
 for _name in ("flatten", "ravel", "reshape", "squeeze", "swapaxes", "take", "transpose"):
     if hasattr(Array, _name):
         setattr(PRNGKeyArray, _name, forwarded(_name))
-
-
-def refuse(name: str) -> Callable[..., Any]:
-    def call(self: PRNGKeyArray, *others: Any) -> Any:
-        dtypes = ", ".join(str(getattr(x, "dtype", type(x).__name__)) for x in (self, *others))
-        raise TypeError(f"{name.strip('_')} does not accept dtypes {dtypes}.")
-
-    return call
 
 
 ABSENT = (
@@ -236,26 +228,6 @@ def absent(name: str) -> Callable[..., Any]:
 
 for _name in ABSENT:
     setattr(PRNGKeyArray, _name, absent(_name))
-for _name in [
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "lshift",
-    "rshift",
-    "and",
-    "or",
-    "xor",
-    "divmod",
-]:
-    setattr(PRNGKeyArray, f"__{_name}__", refuse(_name))
-    setattr(PRNGKeyArray, f"__r{_name}__", refuse(_name))
-for _name in ["neg", "pos", "abs", "invert", "lt", "le", "gt", "ge"]:
-    setattr(PRNGKeyArray, f"__{_name}__", refuse(_name))
 
 doors[PRNGKeyArray] = door
 for _impl in IMPLS.values():
@@ -324,7 +296,10 @@ def key_node(name: str, key: Any, batched: bool = False) -> tuple[Node, bool]:
         shape = node.shape[: node.ndim - len(default_impl().key_shape)]
         warn_of_raw()
     else:
-        raise TypeError(f"unexpected PRNG key type {type(key)}")
+        raise TypeError(
+            "JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and dtype attributes. "
+            f"Got {key}"
+        )
     if shape and not batched:
         given = node.shape
         raise ValueError(

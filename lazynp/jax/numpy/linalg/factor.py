@@ -58,6 +58,8 @@ def matrices(name: str, *args: Any, square: bool = False) -> list[Node]:
         if factored is not None:
             raise ValueError(f"The input to {factored} must be a square matrix. Got shape {shape}.")
         raise ValueError(f"Argument to {ARGUMENTS_OF.get(name, name)} must have shape [..., n, n], got {shape}.")
+    if name == "lstsq" and len(shape) < 2:
+        raise TypeError(f"{len(shape)}-dimensional array given. Array must be two-dimensional")
     if len(shape) < 2:
         raise ValueError(f"{name} requires ndims >= 2, got {len(shape)}")
     return nodes

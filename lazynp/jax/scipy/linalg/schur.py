@@ -23,7 +23,7 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
     Raises: ValueError for another output, or matrices that are not square.
     """
     if output not in ("real", "complex"):
-        raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got output={output}.")
+        raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
     (x,) = matrices(a)
     t, z = linalg.schur(x.astype(complex_of(x.dtype)) if output == "complex" else x)
     return t, z
