@@ -242,6 +242,7 @@ CONTRACTION_CASES = [
     product("matmul", (2, 3), (3, 2), complex_=True),
     product("vecdot", (2, 1, 3), (4, 3)),
     product("vecdot", (2, 3), (3,), complex_=True),
+    Case("inner1d", contraction.inner1d, reals((2, 1, 3), (4, 3)), lambda jax, jnp, a, b: jnp.vecdot(a, b)),
     product("matvec", (2, 3, 4), (4,)),
     product("matvec", (3, 4), (2, 4), complex_=True),
     product("vecmat", (3,), (2, 3, 4)),

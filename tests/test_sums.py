@@ -182,6 +182,38 @@ def test_errors_are_at_most_numpys(tier: str) -> None:
     assert cases and not worse, worse
 
 
+def errors(value: Any, exact: Any) -> tuple[float, float]:
+    off = abs(value - exact) / exact
+    return float(np.median(off)), float(off.max())
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("order", [2.5, 3, 4])
+def test_higher_norms_of_single_precision(axis: int, order: float) -> None:
+    """The exponent 1 / 3 rounded to single precision costs more than all other roundings."""
+    x = data("float64", 400 * 300).astype("f4").reshape(400, 300)
+    exact = (abs(x.astype(np.longdouble)) ** order).sum(axis) ** (1 / np.longdouble(order))
+    with lazynp.config(mode="graph", compile_after=math.inf):
+        value = np.asarray(lazynp.linalg.norm(lazynp.array(x), order, axis))
+    assert value.dtype == np.float32
+    eps = float(np.finfo("f4").eps)
+    assert all(a <= b for a, b in zip(errors(value, exact), (0.4 * eps, eps)))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_products_of_short_rows_have_numpys_errors(dtype: str) -> None:
+    """BLAS adds the five last elements of 37 one by one to the whole sum."""
+    rng = np.random.default_rng(0)
+    x, y = [rng.random((400, 37)).astype(dtype) for _ in range(2)]
+    with lazynp.config(mode="graph", compile_after=math.inf):
+        found = [np.asarray(lazynp.einsum(t, lazynp.array(x), lazynp.array(y))) for t in ("ij,ij->i", "ij,ij")]
+        turned = np.asarray(lazynp.einsum("jik,ijk->ji", lazynp.array(x.reshape(20, 20, 37)), y.reshape(20, 20, 37)))
+    exact = (x.astype(np.longdouble) * y).sum(1)
+    assert errors(found[0], exact) <= errors(np.einsum("ij,ij->i", x, y), exact)
+    assert np.allclose(found[1], np.einsum("ij,ij", x, y))
+    assert np.array_equal(turned, np.einsum("jik,ijk->ji", x.reshape(20, 20, 37), y.reshape(20, 20, 37)))
+
+
 def test_sums_along_memory() -> None:
     """Where values are computed for a sum alone, they lie as NumPy's would, whose sums along memory are pairwise."""
     host = data("float64", 40 * 3000).astype("f4").reshape(40, 3000).T

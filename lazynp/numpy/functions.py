@@ -157,7 +157,16 @@ def value_of_scalar(node: Any) -> Any:
     return on_host(node.buffer)[()]
 
 
-# --- Spreading, and grids ---------------------------------------------------------------------------------------------
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    """`numpy.linalg.norm` of a higher order than the second, in single precision, added up and its last power taken in
+    double: 1 / 3 rounded to single precision is as wrong an exponent as all else that is rounded."""
+    if type(x) is not ndarray or x.dtype.char not in "fF" or type(ord) not in (int, float) or not 2 < ord < numpy.inf:
+        return NotImplemented
+    line = axis is None and x.ndim == 1 or type(axis) is int or type(axis) is tuple and len(axis) == 1
+    if not line or not wanted((x,)):
+        return NotImplemented
+    powers = abs(x) ** ord
+    return (powers.sum(axis=axis, dtype=float, keepdims=keepdims) ** (1 / ord)).astype(powers.dtype)
 
 
 def spread(x: Any, shape: Any, subok: bool, readonly: bool) -> Any:
@@ -367,7 +376,7 @@ TABLE: dict[str, dict[str, Function]] = {
     "_core.fromnumeric": {"_wrapfunc": method_of_number},
     "_core.numeric": {"roll": roll},
     "fft._pocketfft": {"_raw_fft": raw_fft},
-    "linalg._linalg": {"qr": qr, "lstsq": lstsq},
+    "linalg._linalg": {"qr": qr, "lstsq": lstsq, "norm": norm},
     "lib._stride_tricks_impl": {"_broadcast_to": spread},
     "lib._function_base_impl": {"meshgrid": meshgrid, "corrcoef": corrcoef},
     "lib._histograms_impl": {"histogram": histogram},

@@ -194,6 +194,9 @@ def is_label(i: Any) -> bool:
     return isinstance(i, (int, numpy.integer)) and type(i) is not bool and int(i) in range(len(LETTERS))
 
 
+SHORT_ROW = 64  # elements of a row, of which a vector loop of BLAS leaves a large part
+
+
 def product(nodes: list[Node], inputs: list[str], output: str) -> Node:
     """The sum of products, of nodes of one dtype."""
     if len(nodes) == 1 and set(inputs[0]) == set(output):
@@ -209,9 +212,21 @@ def product(nodes: list[Node], inputs: list[str], output: str) -> Node:
         axes = tuple(range(len(output), len(order)))
         made = functools.reduce(multiply, turned)
         return add_reduce(made, axes=axes, keepdims=False, dtype=None) if axes else made
+    one_host = processes.run is None and not devices.used
+    if len(nodes) == 2 and one_host and all([is_short_row(n, s, output) for n, s in zip(nodes, inputs)]):
+        return contraction.inner1d(
+            *[transpose(n, axes=tuple(map(s.index, output + s[-1]))) for n, s in zip(nodes, inputs)]
+        )
     einsum = importlib.import_module("lazynp.ops.einsum").einsum  # which loads opt_einsum
     node: Node = einsum(f"{','.join(inputs)}->{output}", *nodes, optimize=False)
     return node
+
+
+def is_short_row(x: Node, labels: str, output: str) -> bool:
+    """Whether only the last axis of a real array is added up, which is so short that NumPy loses less than BLAS."""
+    if x.trace or x.dtype.char not in "fd" or sorted(labels) != sorted(output + labels[-1:]):
+        return False
+    return 1 < x.shape[-1] <= SHORT_ROW
 
 
 def numbers_of(shape: tuple[int, ...], labels: str, output: str) -> numpy.ndarray:

@@ -156,11 +156,15 @@ def vecmat_transpose(ct: Node, v: Any, a: Any) -> tuple[Node | None, Node | None
 
 
 def gufunc(name: str, core: Rule, transposed: Rule) -> Op:
+    return product_op(name, product_abstract(name, core), lambda xp, a, b: getattr(xp, name)(a, b), core, transposed)
+
+
+def product_op(name: str, abstract: Rule, lower: Rule, core: Rule, transposed: Rule) -> Op:
     return Op(
         name,
         LIBRARY,
-        product_abstract(name, core),
-        lambda xp, a, b: getattr(xp, name)(a, b),
+        abstract,
+        lower,
         jvp=bilinear_jvp,
         transpose=bilinear(transposed),
         batch=gufunc_batch(core),
@@ -171,6 +175,14 @@ def gufunc(name: str, core: Rule, transposed: Rule) -> Op:
 vecdot = gufunc("vecdot", vecdot_core, vecdot_transpose)
 matvec = gufunc("matvec", matvec_core, matvec_transpose)
 vecmat = gufunc("vecmat", vecmat_core, vecmat_transpose)
+# Of real vectors, by the loops of `numpy.einsum`. BLAS adds the last elements one by one to the whole sum.
+inner1d = product_op(
+    "inner1d",
+    product_abstract("vecdot", vecdot_core),
+    lambda xp, a, b: xp.einsum("...i,...i->...", a, b),
+    vecdot_core,
+    vecdot_transpose,
+)
 by_core: dict[Rule, Op] = {vecdot_core: vecdot, matvec_core: matvec, vecmat_core: vecmat}
 
 # Compositions.
