@@ -7,13 +7,14 @@ import inspect
 import types
 from typing import Any
 
+from ..api.trace import stack
 from ..tracebacks import leave
 from .array import Array, wrap
 from .explicit_axes import check_explicit, spread_over
-from .placement import device_put, in_full, placed
+from .placement import check_divides, check_fits, device_put, in_full, placed
 from .sharding import NamedSharding, PartitionSpec, Sharding
 from .splits import settled
-from .spreading import sharding_at, state
+from .spreading import known, sharding_at, state
 from .varying import axes_of_value, contexts, pvary
 
 
@@ -66,6 +67,8 @@ def placing(f: Any) -> Any:
                         keeps = f.__name__ in ("array", "asarray") or not out.weak_type or out.node.trace
                         return out if keeps else out.astype(out.dtype)
                     check_explicit(in_full(where, 0, what), what)
+                    if is_equation(out, args):
+                        return said_of_equation(out, where, what)
                     return spread_over(out, where, what)
             out = f(*args, **kwargs)
             if like and contexts.active and isinstance(args[0], Array):
@@ -78,6 +81,9 @@ def placing(f: Any) -> Any:
                     sharding = typed(sharding, out.ndim, f.__name__)
                 elif out.weak_type:  # as JAX has it
                     sharding = None
+                if sharding is not None and is_equation(out, args):
+                    known[out.node] = sharding
+                    return out
                 return out if sharding is None else placed(out.node, sharding)
             return out
         except BaseException as error:
@@ -85,6 +91,22 @@ def placing(f: Any) -> Any:
             raise
 
     return call
+
+
+def is_equation(out: Any, args: Any) -> bool:
+    """Whether a result, in a graph that is shown, is that of the last equation of a call with these arguments."""
+    node = out.node
+    return stack.shown and state.on and not node.known and node.op is not None and all([x is not out for x in args])
+
+
+def said_of_equation(out: Any, where: Any, what: str) -> Any:
+    """A result that lies as was said by itself, as its equation says. What is traced is constrained too: a constraint
+    stays where the graph is recorded anew."""
+    to = in_full(where, out.ndim, what)
+    check_fits(to, out.shape, f"{what} results")
+    check_divides(to, out.shape)
+    known[out.node] = to
+    return spread_over(out, where, what) if out.node.trace else out
 
 
 def only_longer(where: Any, ndim: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from ..api.trace import stack
 from ..tree import flatten, map, unflatten
 from .array import Array, wrap
 from .jaxpr_places import shown_as
@@ -105,9 +106,17 @@ def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -
         inside = mesh.with_types(names_of(axes, mesh), AxisType.Auto)
         with Setting(inside):
             out = f(*relabelled(args, inside), **relabelled(kwargs, inside))
-        return spread_over(relabelled(out, mesh), where, "auto_axes", mesh)
+        return map(as_reshard, spread_over(relabelled(out, mesh), where, "auto_axes", mesh))
 
     return call
+
+
+def as_reshard(x: Any) -> Any:
+    """An array that was just placed, in a function that is shown with an equation for that."""
+    lies = sharding_at(x.node) if stack.shown else None
+    if not isinstance(lies, NamedSharding):
+        return x
+    return shown_as(x, "reshard", dst_sharding=lies.update(mesh=lies.mesh.abstract_mesh), concrete_mesh=None)
 
 
 def said(where: Any, kwargs: dict[str, Any], name: str) -> Any:

@@ -449,7 +449,7 @@ def check_meshes(node: Node, found: Sequence[Sharding | None]) -> None:
         if around is not None and around.axis_names and mesh is not around and differ(mesh, around):
             raise IncompatibleError(
                 f"For primitive {primitive(node)}, context mesh {around.abstract_mesh} should match the aval mesh "
-                f"{mesh.abstract_mesh} for shape {shown(a, on_explicit_axes(found[0], a))}."
+                f"{mesh.abstract_mesh} for shape {shown(a, on_explicit_axes(known.get(a), a))}."
             )
         if mesh is not pairs[0][1] and differ(mesh, pairs[0][1]):
             raise IncompatibleError(
