@@ -49,9 +49,7 @@ def backwards(
             found[n] = accumulate(found.get(n), fit(c, n.aval))
     for node in reversed(order):
         ct = found.pop(node, None)
-        if ct is None:
-            continue
-        for n, c in zip(node.inputs, rule(node, ct, active)):
+        for n, c in zip(node.inputs, rule(node, ct, active)) if ct is not None else ():
             if c is not None and n in active:
                 found[n] = accumulate(found.get(n), rewrites.lie(c, n))
     return found
