@@ -329,15 +329,6 @@ def cotangent_error(shape: tuple[int, ...], node: Node | None, n: Node, whole: b
     )
 
 
-def check_primal(rule: str, found: Node, n: Node) -> None:
-    """Raise TypeError for a result of a user's rule of another type than that of the function, n."""
-    if (found.shape, found.dtype) != (n.shape, n.dtype):
-        raise TypeError(
-            f"Custom {rule} must produce primal outputs with the same shapes and dtypes as the outputs of the "
-            f"function, but got {found.aval} for {n.aval}."
-        )
-
-
 def bwd_error(i: int, ct: Node, n: Node) -> ValueError:
     """For a cotangent that a user's rule gave of another shape than that of the i-th argument, n."""
     return ValueError(

@@ -92,6 +92,35 @@ def pair_of(kind: str, rule: Fun, found: Any, name: str) -> Any:
     )
 
 
+def check_primals(kind: str, rule: Fun, name: str, found: Any, wanted: Any) -> None:
+    """Raise TypeError where the first of what a user's rule gave is not as the function's result.
+
+    Args:
+        found, wanted: the structures and the nodes of both; no nodes where only the structure is known.
+    """
+    (given, nodes), (structure, outs) = found, wanted
+    types = [[str(n.aval) for n in side] for side in (nodes, outs or nodes)]
+    if given == structure and types[0] == types[1]:
+        return
+    what = "shapes/dtypes of" if given == structure else "container/pytree structure"
+    like = "with leaves of the same shape/dtype" if given == structure else "of the same container/pytree structure"
+    decorated = f"custom_{kind[:3].lower()}-decorated function {name}"
+    equal = f"(equal in value to the output of the {decorated}, and in particular {like})"
+    if kind != "JVP":
+        equal = (
+            f"(equal to the output of the {decorated}) and the second element represents residuals (i.e. values stored "
+            "from the forward pass for use on the backward pass)"
+        )
+    shown = [str(optree.tree_unflatten(t, (x + ["*"] * t.num_leaves)[: t.num_leaves])).replace("'", "")
+             for t, x in zip((given, structure), types)]  # fmt: skip
+    raise TypeError(
+        f"Custom {kind} rule {name_of(rule)} for function {name} must produce a pair (list or tuple of length two) "
+        f"where the first element represents the primal output {equal}, but instead the {kind.removeprefix('VJP ')} "
+        f"rule output's first element had {what}:\n    {shown[0]}\nwhile the {decorated} had output {what}:\n    "
+        f"{shown[1]}."
+    )
+
+
 # --- Arguments by place -----------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..doors import FLOAT0, Door, door_of, doors, first_door
-from ..errors import bwd_error, check_primal, closed_over, named
+from ..errors import bwd_error, closed_over, named
 from ..graph.function import Function, replay
 from ..graph.node import ABSTRACT, KEPT, Node, leaf
 from ..graph.op import pick, results
@@ -26,7 +26,7 @@ from ..ops.promotion import is_inexact
 from ..ops.shape import instantiate, zeros_of
 from ..ops.tags import Nodes, Tangents, custom, renamed, sequence
 from ..runtime.tape import beneath, concrete, differentiating
-from ..signatures import Fun, held, name_of, others, pair_of, places_of, positional, tuple_of
+from ..signatures import Fun, check_primals, held, name_of, others, pair_of, places_of, positional, tuple_of
 from ..transforms.jvp import jvp
 from ..tree import flatten, leaves, unflatten
 from .differentiate import tangent_node
@@ -241,13 +241,10 @@ class Forward(Rule):
         self.check_closed([t is not None for t in tangents])
         if self.linear is not None and all([t is None or m for t, m in zip(tangents, self.moved)]):
             return self.along_linear(kept, inputs, tangents)
-        values, nodes = self.pair(inputs, tangents)
-        for p, out in zip(values, outs):
-            check_primal("JVP rule", p, out)
-        return nodes
+        return self.pair(inputs, tangents, outs)[1]
 
-    def pair(self, inputs: Nodes, tangents: Tangents) -> tuple[list[Node], Tangents]:
-        """What the rule gives: results, and their tangents."""
+    def pair(self, inputs: Nodes, tangents: Tangents, outs: Nodes = ()) -> tuple[list[Node], Tangents]:
+        """What the rule gives: results, which have to be as those of the function, and their tangents."""
         primals, n = self.arguments(inputs), len(inputs) - self.closed
         given = self.along(tangents[:n], inputs[:n], self.structure)[0]
         found = self.named(inputs, lambda: self.rule(primals, given))
@@ -261,13 +258,9 @@ class Forward(Rule):
             )
         if self.out_structure is None:
             self.out_structure = first
-        if first != self.out_structure:
-            raise TypeError(
-                f"Custom JVP rule {name_of(self.rule)} for function {self.name} must produce a primal output with the "
-                f"structure of the function's, {named(self.out_structure)}, but it had {named(first)}."
-            )
-        nodes = [tangent_node(self.door, t) for t in found]
         primal_nodes = [self.door.as_node(v) for v in values]
+        check_primals("JVP", self.rule, self.name, (first, primal_nodes), (self.out_structure, outs))
+        nodes = [tangent_node(self.door, t) for t in found]
         for p, t in zip(primal_nodes, nodes):
             if t is not None and (p.shape, p.dtype) != (t.shape, t.dtype):
                 raise TypeError(
@@ -316,8 +309,10 @@ class Reverse(Rule):
         residuals = self.residuals
         if residuals is None:
             found, kept, residuals = self.named(inputs, lambda: self.forward(self.arguments(inputs)))
-            for x, out in zip(flatten(found)[0], outs):
-                check_primal("VJP fwd rule", self.door.as_node(x), out)
+            leaves, given = flatten(found)
+            nodes = [self.door.as_node(x) for x in leaves]
+            rule = (self.owner.rules or [self.fwd])[0]
+            check_primals("VJP fwd", rule, self.name, (given, nodes), (self.out_structure or given, outs))
         structure, values, places = residuals[0], list(residuals[1]), residuals[2]
         for i, n in zip(places, kept):
             values[i] = self.door.wrap(n)

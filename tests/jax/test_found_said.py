@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import pickle
+from functools import partial
 from typing import Any
 
 import cloudpickle
 import jax
+import numpy as np
 import pytest
 from expressions import Library
 
@@ -154,3 +156,41 @@ def test_sizes_that_may_be_nothing() -> None:
     assert lazynp.jax.export.export(lazynp.jax.jit(lambda x: x + 1))(spec).call(jnp.ones(0)).shape == (0,)
     with pytest.raises(lazynp.jax.errors.InconclusiveDimensionOperation, match="Cannot divide evenly the sizes"):
         lazynp.jax.eval_shape(lambda x: x.reshape(-1, 2), lazynp.jax.ShapeDtypeStruct((a,), "float32"))
+
+
+RULES: dict[str, Any] = {
+    "other structure": lambda x: (x, x),
+    "other shape": lambda x: x * np.ones(2, "float32"),
+}
+
+
+@pytest.mark.parametrize("other", RULES.values(), ids=RULES)
+@pytest.mark.parametrize("way", ["jvp", "vjp"])
+def test_rules_whose_results_are_not_the_functions(way: str, other: Any) -> None:
+    words = []
+    for module in (jax, lazynp.jax):
+        x = module.numpy.float32(1)
+        if way == "jvp":
+            f = module.custom_jvp(lambda x: x)
+            f.defjvp(lambda p, t: (other(p[0]), other(t[0])))
+            run = partial(module.jvp, module.jit(f), (x,), (x,))
+        else:
+            f = module.custom_vjp(lambda x: x)
+            f.defvjp(lambda x: (other(x), None), lambda _, g: (g,))
+            run = partial(module.grad(module.jit(f)), x)
+        with pytest.raises(TypeError) as error:
+            run()
+        words.append(str(error.value))
+    assert words[1].rstrip(".") == words[0].rstrip(".")
+
+
+def test_errors_of_slices_and_densities() -> None:
+    words = []
+    for library in LIBRARIES:
+        for text in (
+            "lax.dynamic_slice(jnp.ones(3), jnp.array([[0]]), (1,))",
+            "lax.pad(jnp.ones((2, 2)), 0.0, [(0, 0, 0)])",
+            "jsp.stats.multivariate_normal.logpdf(jnp.zeros(2), jnp.zeros(3), jnp.eye(2))",
+        ):
+            words.append(said(library, text))
+    assert words[3:] == words[:3]

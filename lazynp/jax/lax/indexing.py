@@ -77,7 +77,9 @@ class ScatterDimensionNumbers(NamedTuple):
 def starts_of(name: str, x: Node, start_indices: Any, negative: Any) -> list[Node]:
     """A start for each axis, counted from the front. Raises ValueError where there are too few or too many, TypeError
     for what is no integer and for dtypes that differ."""
-    if hasattr(start_indices, "ndim") and start_indices.ndim == 1:
+    if getattr(start_indices, "ndim", 1) != 1:
+        raise ValueError(f"Slice indices must be a 1D sequence, got {start_indices.shape}")
+    if hasattr(start_indices, "ndim"):
         node = argument(name, start_indices, 1)
         found = [s.slice_(node, key=(i,)) for i in range(node.shape[0])]
     else:

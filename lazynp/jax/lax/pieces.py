@@ -121,7 +121,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Array:
         raise ValueError(f"padding_value must be a scalar; got np.shape(padding_value)={value.shape}")
     if len(config) != x.ndim or any(len(t) != 3 for t in config):
         raise ValueError(
-            f"length of padding_config must equal the number of axes of operand, got padding_config {padding_config} "
+            f"length of padding_config must equal the number of axes of operand, got padding_config {config} "
             f"for operand shape {x.shape}"
         )
     if any(t[2] < 0 for t in config):

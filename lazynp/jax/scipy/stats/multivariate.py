@@ -29,11 +29,11 @@ def normal_logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> A
     if not mean.shape:
         return -0.5 * jnp.square(x - mean) / cov - 0.5 * (LOG_2PI + jnp.log(cov))
     n = mean.shape[-1]
+    if cov.shape and (cov.ndim < 2 or cov.shape[-2:] != (n, n)):
+        raise ValueError("multivariate_normal.logpdf got incompatible shapes")
     y = x - mean
     if not cov.shape:
         return -0.5 * jnp.sum(y * y, axis=-1) / cov - n / 2 * (LOG_2PI + jnp.log(cov))
-    if cov.ndim < 2 or cov.shape[-2:] != (n, n):
-        raise ValueError("multivariate_normal.logpdf got incompatible shapes")
     low = jnp.linalg.cholesky(cov)
     stack = jnp.broadcast_shapes(low.shape[:-2], y.shape[:-1])
     low, y = jnp.broadcast_to(low, (*stack, n, n)), jnp.broadcast_to(y, (*stack, n))
