@@ -33,7 +33,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo readme test matrix fuzz fuzz-jax faults spread accuracy kills threads lint format bench bench-check bench-programs bench-peers bench-numpy compat compat-jax libraries types dist docs clean distclean
+.PHONY: help demo readme test matrix fuzz fuzz-jax faults spread accuracy kills threads lint format bench bench-check bench-programs bench-peers bench-numpy compat compat-jax libraries suites types dist docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -122,6 +122,10 @@ compat: $(STAMP)-test ## NumPy's own tests in three modes: compat/report/index.h
 
 libraries: $(STAMP)-libraries ## uses of libraries, with NumPy's arrays and ours: docs/library-uses.md
 	$(BIN)/python -m compat libraries $(ARGS)
+
+# It downloads the libraries into a cache folder; ARGS="--modules control emcee" for some. Some ten minutes.
+suites: $(STAMP)-suites ## the own tests of libraries that are Python over NumPy, with their import swapped: docs/library-suites.md
+	$(BIN)/python -m compat suites $(ARGS)
 
 # ARGS="--programs haiku --suites none" for a part; optax's own tests take most of an hour.
 compat-jax: $(STAMP)-jaxlibs ## libraries that stand on JAX, on lazynp.jax: programs beside JAX, and their own tests: compat/jax.md

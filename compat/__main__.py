@@ -7,6 +7,7 @@ python -m compat accept   make the failures of the last runs the expected ones
 python -m compat names    the public names of each NumPy namespace, and which way lazynp has them
 python -m compat fuzz     random calls of the native functions, compared with NumPy: --calls, --seed, --first, --mode
 python -m compat libraries   uses of libraries, with NumPy's arrays and ours; `--modules pandas torch` for some
+python -m compat suites   libraries' own tests with their import of NumPy swapped; `--modules control emcee` for some
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import argparse
 import os
 import sys
 
-from . import campaign, libraries, names, report, runner, scope
+from . import campaign, libraries, names, report, runner, scope, suites
 
 
 def main() -> int:
@@ -23,7 +24,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m compat", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["run", "report", "check", "accept", "names", "fuzz", "libraries"])
+    parser.add_argument("command", choices=["run", "report", "check", "accept", "names", "fuzz", "libraries", "suites"])
     parser.add_argument("--mode", action="append", choices=list(runner.MODES), help="may be given several times")
     parser.add_argument("--modules", nargs="*", metavar="TEXT", help="only modules with one of these in their path")
     parser.add_argument("--quick", action="store_true", help="only the modules of the quick part")
@@ -35,6 +36,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.command == "libraries":
         return libraries.main(args.modules, args.jobs)
+    if args.command == "suites":
+        return suites.main(args.modules)
     modes, modules = args.mode or list(report.MODES), scope.chosen(args.modules, args.quick)
     folder = report.REPORT
     if args.quick:  # results and a report of their own

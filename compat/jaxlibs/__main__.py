@@ -14,18 +14,18 @@ import argparse
 import importlib.metadata
 import importlib.util
 import json
-import os
 import pickle
 import platform
 import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from compat.outcomes import outcomes, python
 
 HERE = Path(__file__).parent
 RESULTS, PAGE = HERE / "results.json", HERE.parent / "jax.md"
@@ -52,13 +52,6 @@ SUITES = {
 SECONDS, RTOL, ATOL = 600, 2e-3, 1e-4
 
 
-def run(args: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])}
-    return subprocess.run(
-        [sys.executable, *args], capture_output=True, text=True, timeout=seconds, env=env, check=False
-    )
-
-
 # --- Programs ---------------------------------------------------------------------------------------------------------
 
 
@@ -76,7 +69,7 @@ def programs_of(library: str) -> list[dict[str, Any]]:
     for door in ("jax", "ours"):
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / "results"
-            done = run(["-P", str(HERE / "run_programs.py"), door, library, str(target)], SECONDS)
+            done = python(["-P", str(HERE / "run_programs.py"), door, library, str(target)], SECONDS)
             if not target.exists():
                 raise RuntimeError(f"{library} under {door}: {done.stderr[-2000:]}")
             found[door] = {name: rest for name, *rest in pickle.loads(target.read_bytes())}
@@ -101,23 +94,6 @@ def last_line(error: str) -> str:
 
 
 # --- Suites -----------------------------------------------------------------------------------------------------------
-
-
-def outcomes(args: list[str], seconds: float) -> dict[str, str]:
-    """How each test of a run of pytest went: "passed", "skipped" or the message of its failure."""
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "results.xml"
-        common = ["-m", "pytest", "-q", "-W", "ignore", "-p", "no:cacheprovider", f"--rootdir={folder}"]
-        run([*common, f"--junitxml={target}", *args], seconds)
-        out: dict[str, str] = {}
-        for case in ElementTree.parse(target).iter("testcase"):
-            name = f"{case.get('classname', '')}::{case.get('name')}"
-            bad = case.find("failure") if case.find("failure") is not None else case.find("error")
-            if bad is not None:
-                out[name] = (bad.get("message") or "error").splitlines()[0][:160]
-            else:
-                out[name] = "skipped" if case.find("skipped") is not None else "passed"
-        return out
 
 
 def only(failed: dict[str, str]) -> list[str]:

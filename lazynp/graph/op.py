@@ -60,6 +60,7 @@ class Op:
         loop: `(out, *avals)` -> the dtypes in which an elementwise op reads its operands, where no ufunc says it.
         call: `(xp, **params)` -> `lower` for these parameters, where a look at them each time would cost.
         batched: `(node, out)`: is told of a node and of what stands for it in a batch.
+        blind: whether its rule for batches, too, does not look behind its hidden inputs.
         weakness: whether its derivatives are of a weak type, where what they come from is, as in JAX. "through": they
             are; "definite": neither tangents nor cotangents are; "forward": tangents are not, and cotangents are
             converted to the operand's type; "backward": cotangents are not; "mixed": it takes a weak operand beside
@@ -70,7 +71,7 @@ class Op:
     __slots__ = (
         *("name", "kind", "static", "moving", "dtype_at", "abstract", "lower", "partials", "jvp", "transpose", "batch"),
         *("vjp", "linear", "hidden", "shorter", "tag", "n_out", "doc", "ufunc", "associative", "code", "loop", "call"),
-        *("weakness", "batched"),
+        *("weakness", "batched", "blind"),
     )
 
     def __init__(
@@ -109,6 +110,7 @@ class Op:
         self.loop: Rule | None = None
         self.call: Rule | None = None
         self.batched: Callable[[Node, Node], None] | None = None
+        self.blind = False
         registry[name] = self
 
     def __repr__(self) -> str:

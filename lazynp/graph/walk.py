@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from .node import Node
 
 
-def toposort(outputs: Iterable[Node], stop: Collection[Node] = (), least: int = 0) -> list[Node]:
+def toposort(outputs: Iterable[Node], stop: Collection[Node] = (), least: int = 0, of: Any = None) -> list[Node]:
     """What the outputs depend on, inputs before users, the outputs with it.
 
     `stop`: nodes that are listed, but not looked behind (a set or dict where it is long). `least`: nodes with a lower
-    `trace` are left out, with all behind them.
+    `trace` are left out, with all behind them. `of`: which inputs of a node count; None: all.
     """
     order: list[Node] = []
     done: set[Node] = set()
@@ -28,20 +29,20 @@ def toposort(outputs: Iterable[Node], stop: Collection[Node] = (), least: int = 
             order.append(node)
             continue
         entered.add(node)
-        for n in reversed(node.inputs):
+        for n in reversed(node.inputs if of is None else of(node)):
             if n not in done and n.trace >= least:
                 stack.append(n)
     return order
 
 
-def dependents(outputs: Sequence[Node], sources: Sequence[Node]) -> list[Node]:
+def dependents(outputs: Sequence[Node], sources: Sequence[Node], of: Any = None) -> list[Node]:
     """What lies between: the nodes that depend on a source and on which an output depends, inputs first, no sources."""
     if not sources:
         return []
     found = set(sources)
     between = []
-    for node in toposort(outputs, stop=found.copy(), least=min(n.trace for n in sources)):
-        if node not in found and any(i in found for i in node.inputs):
+    for node in toposort(outputs, found.copy(), min(n.trace for n in sources), of):
+        if node not in found and any(i in found for i in (node.inputs if of is None else of(node))):
             found.add(node)
             between.append(node)
     return between

@@ -3,7 +3,8 @@
 A call on known values runs `impl`. A call on traced ones leaves a `bound` node: its first inputs are what `impl` (or
 the function that was registered as its lowering) makes of the arguments, so that what runs is that graph; the arguments
 follow, and the transformations see only these, by the rules in the tables of `interpreters.ad` and
-`interpreters.batching`.
+`interpreters.batching`. What `impl` does besides its results hangs on one result more, a token, which a rule for
+batches replaces with the rest.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.trace import effect, stack
+from ..api.trace import Apart, effect, stack, token_of
 from ..doors import FLOAT0
 from ..errors import ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op, results
+from ..graph.op import LIBRARY, Op, pick, results
 from ..graph.walk import toposort
 from ..ops.callback import Call, callback
 from ..ops.control import together
 from ..ops.shape import Axes, batch_size
 from ..ops.tags import renamed
+from ..ops.tags import sequence as all_of
 from .array import as_node, wrap, wrap_value
 from .aval import ShapedArray
 
@@ -112,13 +114,14 @@ def sequence(primitive: Primitive, out: Any) -> list[Any]:
 
 
 class Bound:
-    """A primitive with parameters: equal where both are, so that equal calls share what is planned for them."""
+    """A primitive with parameters: equal where both are, so that equal calls share what is planned for them. `acts`:
+    whether the last result is a token of effects."""
 
-    __slots__ = ("primitive", "params", "key")
+    __slots__ = ("primitive", "params", "acts", "key")
 
-    def __init__(self, primitive: Primitive, params: dict[str, Any]) -> None:
-        self.primitive, self.params = primitive, params
-        key: Any = (primitive, tuple(sorted(params.items(), key=lambda pair: pair[0])))
+    def __init__(self, primitive: Primitive, params: dict[str, Any], acts: bool = False) -> None:
+        self.primitive, self.params, self.acts = primitive, params, acts
+        key: Any = (primitive, acts, tuple(sorted(params.items(), key=lambda pair: pair[0])))
         try:
             hash(key)
         except TypeError:
@@ -212,12 +215,12 @@ def bound_jvp(
     f = rule_of(jvps, rule.primitive, "Differentiation rule for")
     given = tuple([tangent_of(t, n.aval) for t, n in zip(along, args)])
     _, found = f(tuple([wrap(n) for n in args]), given, **rule.params)
-    return [node_or_none(t) for t in sequence(rule.primitive, found)]
+    return [*[node_or_none(t) for t in sequence(rule.primitive, found)], *[None] * rule.acts]
 
 
 def bound_transpose(cts: Sequence[Node | None], *inputs: Any, rule: Bound, hidden: int) -> list[Node | None]:
     f = rule_of(transposes, rule.primitive, "Transpose rule (for reverse-mode differentiation) for")
-    outs = [n.aval if type(n) is Node else n for n in inputs[:hidden]]
+    outs = [n.aval if type(n) is Node else n for n in inputs[: hidden - rule.acts]]
     given = [tangent_of(c, a) for c, a in zip(cts, outs)]
     args = [wrap(x) if type(x) is Node else UndefinedPrimal(ShapedArray(*x)) for x in inputs[hidden:]]
     found = f(given if rule.primitive.multiple_results else given[0], *args, **rule.params)
@@ -234,6 +237,8 @@ def bound_batch(inputs: Sequence[Node], axes: Axes, *, rule: Bound, hidden: int)
     out, at = f(axis, tuple([wrap(n) for n in args]), tuple(dims), **rule.params)
     outs = [as_node(x) for x in sequence(primitive, out)]
     places = list(at) if primitive.multiple_results and isinstance(at, (list, tuple)) else [at] * len(outs)
+    if rule.acts:  # those of the rule are in its place
+        outs, places = [*outs, Node.of_scalar(False)], [*places, None]
     return together(*outs), tuple(places)
 
 
@@ -251,6 +256,7 @@ bound = Op(
     n_out=0,
     doc="The first inputs, which a primitive computed from the others; derivatives and batches are the primitive's.",
 )
+bound.blind = True  # what an implementation is made of may have no rule
 
 
 # --- Calls ------------------------------------------------------------------------------------------------------------
@@ -263,17 +269,26 @@ def bind_traced(primitive: Primitive, nodes: Sequence[Node], params: dict[str, A
         primitive.check_types(nodes, params)
     inner = [renamed(n) for n in nodes]
     given = [wrap(n) for n in inner]
-    if primitive.lowering is not None:
-        outs = sequence(primitive, primitive.lowering(*given, **params))
-    else:
-        try:
-            outs = sequence(primitive, primitive.impl(*given, **params))
-        except (*NEEDS_VALUES, NotImplementedError):
-            outs = on_values(primitive, inner, params)
-    made = [as_node(x) for x in outs]
+    with Apart() as apart:
+        if primitive.lowering is not None:
+            outs = sequence(primitive, primitive.lowering(*given, **params))
+        else:
+            try:
+                outs = sequence(primitive, primitive.impl(*given, **params))
+            except (*NEEDS_VALUES, NotImplementedError):
+                outs = on_values(primitive, inner, params)
+    made, acts = [as_node(x) for x in outs], bool(apart.effects)
     if not made:
+        for e in apart.effects:
+            effect(e)
         return []
-    found = [wrap(n) for n in results(bound(*made, *nodes, rule=Bound(primitive, params), hidden=len(made)))]
+    n = len(made)
+    if acts:
+        made.append(all_of(*map(token_of, apart.effects)))
+    node = bound(*made, *nodes, rule=Bound(primitive, params, acts), hidden=len(made))
+    if acts:
+        effect(pick(node, i=n))
+    found = [wrap(x) for x in results(node)[:n]]
     return found if primitive.multiple_results else found[0]
 
 

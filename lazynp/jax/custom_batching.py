@@ -17,6 +17,7 @@ from ..doors import FLOAT0
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, leaf
 from ..ops.promotion import is_inexact
+from ..ops.rewrites import rewrites
 from ..ops.shape import zeros_of
 from ..signatures import name_of
 from ..transforms.jvp import jvp as jvp_graph
@@ -142,7 +143,8 @@ class AlongRule:
             said[:] = out_batched
             return out
 
-        out, along_out = jvp(batch, tuple(primals), tuple(tangents))
+        with rewrites.collecting():  # what the rule does besides, it does for the call
+            out, along_out = jvp(batch, tuple(primals), tuple(tangents))
         live = [i for i, x in enumerate(out) if is_inexact(as_node(x).dtype)]
         return [*out, *[along_out[i] for i in live]], [*said, *[said[i] for i in live]]
 
@@ -167,7 +169,7 @@ def along(primals: Sequence[Any], tangents: Sequence[Any], *, call: Function, ru
     live = [i for i, n in enumerate(call.outputs) if is_inexact(n.dtype)]
     slopes = [zeros_of(call.outputs[i]) if (t := found[i]) is None else t for i in live]
     inputs = [*call.inputs, *[n for n in leaves if n is not None]]
-    both = Function(inputs, [*call.outputs, *slopes], call.effects, call.token)
+    both = Function(inputs, [*call.outputs, *slopes])  # the call itself has the effects
     out = custom_vmap_p.bind(*primals, *given, call=both, rule=AlongRule(rule, inexact))
     count = len(call.outputs)
     rest = iter(out[count:])
@@ -176,8 +178,9 @@ def along(primals: Sequence[Any], tangents: Sequence[Any], *, call: Function, ru
 
 def refuse_reverse(*_: Any, **__: Any) -> Any:
     raise ValueError(
-        "custom_vmap functions have no derivative in reverse mode: wrap the function into a custom_vjp, outside of "
-        "custom_vmap."
+        "Linearization failed to produce known values for all output primals. This is typically caused by attempting "
+        "to differentiate a function uses an operation that does not support reverse-mode autodiff. Functions of "
+        "custom_vmap have no derivative in reverse mode: wrap the function into a custom_vjp, outside of custom_vmap."
     )
 
 

@@ -163,6 +163,8 @@ class Writer:
         params = {k: self.inner(v) for k, v in given.items()}
         ordered = n.op is callback and n.static[0].ordered
         avals = (type_of(n),) if n.dtype is not None else n.outs[: len(n.static[0].outs)] if ordered else n.outs
+        if n.op is bound and n.static[0].acts:
+            avals = avals[:-1]
         if n in of_results:
             results = [Var(varying_type(a, None, axes)) for a, axes in zip(n.outs, of_results[n])]
         else:

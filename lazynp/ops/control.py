@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..graph.aval import Aval
-from ..graph.function import Function
+from ..graph.function import Function, replay
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import LIBRARY, LOOP, MAP, VIEW, Op, make, pick
 from ..graph.walk import dependents, toposort
@@ -173,9 +173,13 @@ def batched_inputs(f: Function, mapped: Sequence[bool], n: int) -> list[Node]:
 
 
 def batched(f: Function, new: Nodes, mapped: Sequence[bool]) -> tuple[list[tuple[Node, int | None]], list[Node]]:
-    """The outputs of a body for the whole batch, each with its mapped axis, and its effects."""
-    found = rewrites.batch([*f.outputs, *f.effects], f.inputs, new, [0 if m else None for m in mapped])
-    return found[: len(f.outputs)], [x for x, _ in found[len(f.outputs) :]]
+    """The outputs of a body for the whole batch, each with its mapped axis, and its effects, with those of rules."""
+    with rewrites.collecting() as trace:
+        found = rewrites.batch([*f.outputs, *f.effects], f.inputs, new, [0 if m else None for m in mapped])
+    of_rules = trace.effects
+    if trace.first is not None:
+        of_rules = replay(of_rules, [trace.first], [Node.of_scalar(False)])
+    return found[: len(f.outputs)], [*[x for x, _ in found[len(f.outputs) :]], *of_rules]
 
 
 # scan: inputs are what all steps read, the first carry, and arrays of which step i reads element i.

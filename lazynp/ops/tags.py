@@ -191,6 +191,11 @@ def hidden_inputs(node: Node) -> int:
     return node.static[op.hidden]
 
 
+def visible(node: Node) -> Sequence[Node]:
+    """The inputs that an operation's rule for batches looks at."""
+    return node.inputs[node.static[node.op.hidden] :] if node.op is not None and node.op.blind else node.inputs
+
+
 def seen(node: Node) -> Sequence[Node]:
     """The inputs through which derivatives of a node come: none for whole numbers and steps."""
     op = node.op

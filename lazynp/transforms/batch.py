@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..graph.node import Node
 from ..graph.op import untagged
 from ..graph.walk import dependents
+from ..ops.tags import visible
 
 
 def batch(
@@ -18,10 +19,12 @@ def batch(
     their places, with the mapped axis `axes[i]`. An input with the axis None is replaced, not batched.
     """
     found: dict[Node, tuple[Node, int | None]] = {n: (b, a) for n, b, a in zip(inputs, batched, axes)}
-    for node in dependents(outputs, inputs):
+    for node in dependents(outputs, inputs, visible):
         op = node.op
         assert op is not None
         pairs = [found.get(i, (i, None)) for i in node.inputs]
+        if op.blind and all([a is None for _, a in pairs[node.static[op.hidden] :]]):  # there is nothing for a rule
+            pairs[: node.static[op.hidden]] = batch(node.inputs[: node.static[op.hidden]], inputs, batched, axes)
         new, at = [p[0] for p in pairs], [p[1] for p in pairs]
         if all(a is None for a in at):
             out, axis = op(*new, **op.params_of(node)), None

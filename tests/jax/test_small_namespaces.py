@@ -82,7 +82,9 @@ def test_custom_vmap() -> None:
             "vmap of jvp": lambda j: j.vmap(lambda x, y: j.jvp(sine_times(j), (x, y), (y, x)))(X, Y),
             "reverse": lambda j: j.grad(sine_times(j))(0.5, 2.0),
             "too few": lambda j: sine_times(j)(1.0),
-            "in a loop": lambda j: j.vmap(lambda x: j.lax.fori_loop(0, 3, lambda i, c: sine_times(j)(c, 1.0), x))(X),
+            "batches of the derivative": lambda j, f, g: j.vmap(lambda x: j.jvp(f, (x,), (x,)))(X),
+    "batches of the derivative, jitted": lambda j, f, g: j.jit(j.vmap(lambda x: j.jvp(f, (x,), (x,))))(X),
+    "in a loop": lambda j: j.vmap(lambda x: j.lax.fori_loop(0, 3, lambda i, c: sine_times(j)(c, 1.0), x))(X),
             "no rule": no_rule,
             "other structure": other_structure,
             "no batch": no_batch,
@@ -132,6 +134,80 @@ def test_sequential_vmap() -> None:
             "both": lambda j: j.jit(j.vmap(f(j)))(rows, rows),
         }
     )
+
+
+def happened(j: Any, use: Callable[[Any, Any, Any], Any]) -> list[Any]:
+    """What `use` of two functions does, in order, and its result: the functions tell what they see."""
+    seen: list[Any] = []
+    batching = module(j, "custom_batching")
+
+    def tell(what: str, x: Any) -> None:
+        j.debug.callback(lambda v: seen.append((what, np.asarray(v).tolist())), x, ordered=False)
+
+    @batching.custom_vmap
+    def custom(x: Any) -> Any:
+        tell("one", x)
+        return x * 2
+
+    @custom.def_vmap
+    def rule(size: int, batched: Any, x: Any) -> Any:
+        tell("rule", x)
+        return x * 3, True
+
+    @batching.sequential_vmap
+    def each(x: Any) -> Any:
+        tell("each", x)
+        return j.pure_callback(lambda v: np.asarray(v) + 1, x, x)
+
+    out = use(j, custom, each)
+    j.effects_barrier()
+    return [seen, [np.asarray(x).tolist() for x in jax.tree.leaves(out)]]
+
+
+EFFECTS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "one": lambda j, f, g: f(X[0]),
+    "rule": lambda j, f, g: j.vmap(f)(X),
+    "jitted": lambda j, f, g: j.jit(f)(X[0]),
+    "rule, jitted": lambda j, f, g: j.jit(j.vmap(f))(X),
+    "rule in jit": lambda j, f, g: j.vmap(j.jit(f))(X),
+    "of two": lambda j, f, g: j.vmap(lambda x: f(x) + f(x + 1))(X),
+    "not batched": lambda j, f, g: j.vmap(lambda x, c: f(c) + x, (0, None))(X, X[0]),
+    "derivative": lambda j, f, g: j.jvp(f, (X[0],), (X[1],)),
+    "derivative of the rule": lambda j, f, g: j.jvp(j.vmap(f), (X,), (Y,)),
+    "derivative, jitted": lambda j, f, g: j.jit(lambda x, y: j.jvp(j.vmap(f), (x,), (y,)))(X, Y),
+    "in a loop": lambda j, f, g: j.lax.scan(lambda c, x: (f(c), x), X[0], X),
+    "rule in a loop": lambda j, f, g: j.vmap(lambda x: j.lax.fori_loop(0, 2, lambda i, c: f(c), x))(X),
+    "each": lambda j, f, g: j.vmap(g)(X),
+    "each, jitted": lambda j, f, g: j.jit(j.vmap(g))(X),
+    "each, one": lambda j, f, g: g(X[0]),
+    "each of rows": lambda j, f, g: j.vmap(j.vmap(g))(X.reshape(3, 1)),
+    "one after the other": lambda j, f, g: j.lax.map(g, X),
+}
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_a_rule_for_batches_replaces_what_a_function_does(name: str) -> None:
+    assert happened(lazynp.jax, EFFECTS[name]) == happened(jax, EFFECTS[name])
+
+
+def test_a_primitives_rule_for_batches_replaces_what_it_does() -> None:
+    """So for primitives of the user's, whose implementation cannot be batched."""
+    seen: list[str] = []
+    core, batching = (module(lazynp.jax, name) for name in ("extend.core", "interpreters.batching"))
+    p = core.Primitive("telling")
+
+    @p.def_impl
+    def telling(x: Any) -> Any:
+        lazynp.jax.debug.callback(lambda: seen.append("one"))
+        return lazynp.jax.pure_callback(lambda v: np.asarray(v) + 1, x, x)
+
+    p.def_abstract_eval(lambda x: x)
+    batching.primitive_batchers[p] = lambda args, axes: (args[0] * 10, axes[0])
+    assert lazynp.jax.vmap(p.bind)(X).tolist() == (X * 10).tolist() and not seen
+    assert lazynp.jax.vmap(lambda x, c: x + p.bind(c), (0, None))(X, X[0]).tolist() == (X + 2).tolist()
+    assert lazynp.jax.jit(p.bind)(X[0]).tolist() == 2
+    lazynp.jax.effects_barrier()
+    assert seen == ["one", "one"]
 
 
 def halved(j: Any) -> Any:

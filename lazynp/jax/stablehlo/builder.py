@@ -47,7 +47,7 @@ def element(dtype: Any) -> str:
 def form(aval: Any) -> tuple[Shape, np.dtype[Any]]:
     """The shape and the dtype that a value has in a module."""
     if issubdtype(aval.dtype, prng_key):
-        return (*aval.shape, 2), np.dtype(np.uint32)
+        return (*aval.shape, aval.dtype.itemsize // 4), np.dtype(np.uint32)
     if aval.dtype == FLOAT0:
         return tuple(map(int, aval.shape)), np.dtype(bool)
     return tuple(map(int, aval.shape)), np.dtype(aval.dtype)
