@@ -36,6 +36,7 @@ from ..speed import LenderBase
 from ..tracebacks import boundary
 from .as_number import AsNumber
 from .aval import shaped
+from .callers import converts
 from .capsules import CPU, check_request, packed
 from .dependence import asked, differentiated, innermost
 from .device_views import views
@@ -466,7 +467,7 @@ def as_node(x: Any) -> Node:
         node = door.as_node(x)
         return node if node.dtype == canonical(node.dtype) else convert(node, canonical(node.dtype))
     if hasattr(x, "__jax_array__"):
-        if hasattr(kind, "_is_dimension"):
+        if hasattr(kind, "_is_dimension") or converts():
             return as_node(x.__jax_array__())
         raise ValueError(
             "Triggering __jax_array__() during abstractification is no longer supported. To avoid this error, either "

@@ -83,8 +83,8 @@ def test_custom_vmap() -> None:
             "reverse": lambda j: j.grad(sine_times(j))(0.5, 2.0),
             "too few": lambda j: sine_times(j)(1.0),
             "batches of the derivative": lambda j, f, g: j.vmap(lambda x: j.jvp(f, (x,), (x,)))(X),
-    "batches of the derivative, jitted": lambda j, f, g: j.jit(j.vmap(lambda x: j.jvp(f, (x,), (x,))))(X),
-    "in a loop": lambda j: j.vmap(lambda x: j.lax.fori_loop(0, 3, lambda i, c: sine_times(j)(c, 1.0), x))(X),
+            "batches of the derivative, jitted": lambda j, f, g: j.jit(j.vmap(lambda x: j.jvp(f, (x,), (x,))))(X),
+            "in a loop": lambda j: j.vmap(lambda x: j.lax.fori_loop(0, 3, lambda i, c: sine_times(j)(c, 1.0), x))(X),
             "no rule": no_rule,
             "other structure": other_structure,
             "no batch": no_batch,
@@ -208,6 +208,44 @@ def test_a_primitives_rule_for_batches_replaces_what_it_does() -> None:
     assert lazynp.jax.jit(p.bind)(X[0]).tolist() == 2
     lazynp.jax.effects_barrier()
     assert seen == ["one", "one"]
+
+
+def with_form(j: Any, value: Any) -> Any:
+    """An object that says by `__jax_array__` which array it is, as a library's variable does."""
+
+    class Variable:
+        def __jax_array__(self) -> Any:
+            return j.numpy.asarray(value)
+
+    return Variable()
+
+
+TAKEN: dict[str, Call] = {
+    "density": lambda j: module(j, "scipy.stats.norm").logpdf(with_form(j, X), 1.0),
+    "mass": lambda j: module(j, "scipy.stats.poisson").pmf(2, with_form(j, X)),
+    "expit": lambda j: module(j, "scipy.special").expit(with_form(j, X)),
+    "betaln": lambda j: module(j, "scipy.special").betaln(with_form(j, X), 2.0),
+    "gammaln": lambda j: module(j, "scipy.special").gammaln(with_form(j, X)),
+    "fft": lambda j: j.numpy.fft.fft(with_form(j, X)),
+    "rfftfreq": lambda j: j.numpy.fft.fftshift(with_form(j, X)),
+    "logsumexp": lambda j: j.nn.logsumexp(with_form(j, X)),
+    "gelu": lambda j: j.nn.gelu(with_form(j, X)),
+    "outer": lambda j: j.numpy.linalg.outer(with_form(j, X), Y),
+    "trace": lambda j: j.numpy.linalg.trace(with_form(j, np.eye(2, dtype="f4"))),
+    "matrix_transpose": lambda j: j.numpy.linalg.matrix_transpose(with_form(j, np.ones((2, 3), "f4"))),
+    "lstsq": lambda j: j.numpy.linalg.lstsq(np.eye(3, dtype="f4"), with_form(j, X))[0],
+    "choice": lambda j: j.random.choice(j.random.key(0), with_form(j, X)),
+    "categorical": lambda j: j.random.categorical(j.random.key(0), with_form(j, X)),
+    "iscomplexobj": lambda j: j.numpy.iscomplexobj(with_form(j, X)),
+    "refused by det": lambda j: j.numpy.linalg.det(with_form(j, np.eye(2, dtype="f4"))),
+    "refused by sigmoid": lambda j: j.nn.sigmoid(with_form(j, X)),
+    "refused by lax": lambda j: j.lax.sin(with_form(j, X)),
+    "refused by jit": lambda j: j.jit(module(j, "scipy.special").expit)(with_form(j, X)),
+}
+
+
+def test_objects_that_say_which_array_they_are() -> None:
+    check(TAKEN, 16.0)
 
 
 def halved(j: Any) -> Any:

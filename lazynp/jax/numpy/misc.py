@@ -10,7 +10,7 @@ import numpy as np
 from ...graph.node import Node
 from ...ops import elementwise as e
 from ...ops.shape import zeros_of
-from ..array import Array, as_node, check_arraylike, is_arraylike
+from ..array import Array, as_node, check_arraylike, is_arraylike, typed
 from ..at_once import apply
 from ..dtypes import KIND_OF, canonical, inexact, requested, result_type
 from ..explicit_indexing import explicit_split
@@ -93,7 +93,7 @@ def iscomplexobj(x: Any) -> bool:
     """Whether the dtype is complex."""
     if x is None:
         return False
-    return as_node(x).dtype.kind == "c" if is_arraylike(x) else np.iscomplexobj(x)
+    return typed(x)[0].kind == "c" if is_arraylike(x) else np.iscomplexobj(x)
 
 
 def isrealobj(x: Any) -> bool:

@@ -18,7 +18,7 @@ from ...ops.creation import iota
 from ...ops.elementwise import convert, subtract
 from ...ops.indexing import take
 from ...ops.promotion import broadcast as common_shape
-from ..array import Array, as_node, check_arraylike, is_arraylike, wrap_value
+from ..array import Array, as_node, check_arraylike, is_arraylike, own_form, wrap_value
 from ..at_once import apply
 from ..devices import state
 from ..explicit_indexing import explicit_split
@@ -166,6 +166,7 @@ def permute_dims(a: Any, /, axes: Any) -> Any:
 def matrix_transpose(x: Any, /) -> Any:
     """The last two axes exchanged. Raises ValueError for fewer than two."""
     check_arraylike("matrix_transpose", x)
+    x = own_form(x)
     nd = ndim(x)
     if nd < 2:
         raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={nd}")
