@@ -212,8 +212,8 @@ def product(nodes: list[Node], inputs: list[str], output: str) -> Node:
         axes = tuple(range(len(output), len(order)))
         made = functools.reduce(multiply, turned)
         return add_reduce(made, axes=axes, keepdims=False, dtype=None) if axes else made
-    one_host = processes.run is None and not devices.used
-    if len(nodes) == 2 and one_host and all([is_short_row(n, s, output) for n, s in zip(nodes, inputs)]):
+    rows = len(nodes) == 2 and all([is_short_row(n, s, output) for n, s in zip(nodes, inputs)])
+    if rows and processes.run is None:
         return contraction.inner1d(
             *[transpose(n, axes=tuple(map(s.index, output + s[-1]))) for n, s in zip(nodes, inputs)]
         )

@@ -165,6 +165,7 @@ def matmul(device: Any, dtype: Any, a: Tensor, b: Tensor) -> Tensor:
     return torch.matmul(*factors(dtype, a, b))
 
 
+@on_torch("inner1d")
 @on_torch("vecdot")
 def vecdot(device: Any, dtype: Any, a: Tensor, b: Tensor) -> Tensor:
     a, b = factors(dtype, a, b)
