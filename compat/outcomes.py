@@ -19,7 +19,7 @@ def python(
 ) -> subprocess.CompletedProcess[str]:
     """Run Python, with lazynp's own checkout before all else that can be imported, and `paths` after it. Raises
     subprocess.TimeoutExpired."""
-    path = os.pathsep.join([str(ROOT), *paths, os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join(filter(None, [str(ROOT), *paths, os.environ.get("PYTHONPATH", "")]))
     env = {**os.environ, **variables, "PYTHONPATH": path}
     return subprocess.run(
         [sys.executable, *args], capture_output=True, text=True, timeout=seconds, env=env, check=False, cwd=folder

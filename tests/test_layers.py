@@ -77,7 +77,7 @@ LISTS = {
     "backends/numpy/xla.py": (6, NOT_OPS + "functions of the C module"),
     "backends/torch/complex.py": (4, NOT_OPS + "what the module exports"),
     "backends/torch/keys.py": (15, "torch's text of what is drawn under keys, and the names of samplers"),
-    "backends/torch/library.py": (69, "torch's functions for what is one call"),
+    "backends/torch/library.py": (70, "torch's functions for what is one call"),
     "backends/torch/namespace.py": (8, "torch's functions of the reductions, and what comparisons of two signs give"),
     "backends/torch/elementary.py": (3, NOT_OPS + "functions of the C library that are computed otherwise"),
     "backends/torch/shims.py": (27, NOT_OPS + "C's and Sleef's functions"),

@@ -214,6 +214,20 @@ def test_products_of_short_rows_have_numpys_errors(dtype: str) -> None:
     assert np.array_equal(turned, np.einsum("jik,ijk->ji", x.reshape(20, 20, 37), y.reshape(20, 20, 37)))
 
 
+@pytest.mark.parametrize(
+    "text", ["i,i->", "i,j->", "i,j", "ai,aj->a", "ai,ai->a", "ia,ja->a", "ai,ia->a", ",->", "ii,ii->i", "ii,ii->"]
+)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_einsum_of_short_rows(text: str, dtype: str) -> None:
+    """Whether each operand is added up by itself, or both together."""
+    rng = np.random.default_rng(1)
+    args = [rng.random((9,) * len(part)).astype(dtype) for part in text.partition("->")[0].split(",")]
+    with lazynp.config(mode="graph", compile_after=math.inf):
+        found = np.asarray(lazynp.einsum(text, *map(lazynp.array, args)))
+    wanted = np.einsum(text, *args)
+    assert found.shape == wanted.shape and found.dtype == wanted.dtype and np.allclose(found, wanted, rtol=1e-5)
+
+
 def test_sums_along_memory() -> None:
     """Where values are computed for a sum alone, they lie as NumPy's would, whose sums along memory are pairwise."""
     host = data("float64", 40 * 3000).astype("f4").reshape(40, 3000).T

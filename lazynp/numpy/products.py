@@ -212,8 +212,8 @@ def product(nodes: list[Node], inputs: list[str], output: str) -> Node:
         axes = tuple(range(len(output), len(order)))
         made = functools.reduce(multiply, turned)
         return add_reduce(made, axes=axes, keepdims=False, dtype=None) if axes else made
-    rows = len(nodes) == 2 and all([is_short_row(n, s, output) for n, s in zip(nodes, inputs)])
-    if rows and processes.run is None:
+    rows = len(nodes) == 2 and first[-1:] == rest[0][-1:]
+    if rows and processes.run is None and all([is_short_row(n, s, output) for n, s in zip(nodes, inputs)]):
         return contraction.inner1d(
             *[transpose(n, axes=tuple(map(s.index, output + s[-1]))) for n, s in zip(nodes, inputs)]
         )
@@ -224,9 +224,9 @@ def product(nodes: list[Node], inputs: list[str], output: str) -> Node:
 
 def is_short_row(x: Node, labels: str, output: str) -> bool:
     """Whether only the last axis of a real array is added up, which is so short that NumPy loses less than BLAS."""
-    if x.trace or x.dtype.char not in "fd" or sorted(labels) != sorted(output + labels[-1:]):
+    if x.trace or x.dtype.char not in "fd" or not labels or labels[-1] in output:
         return False
-    return 1 < x.shape[-1] <= SHORT_ROW
+    return sorted(labels) == sorted(output + labels[-1]) and 1 < x.shape[-1] <= SHORT_ROW
 
 
 def numbers_of(shape: tuple[int, ...], labels: str, output: str) -> numpy.ndarray:
