@@ -304,6 +304,7 @@ def test_quotients_by_one_divisor_are_exact(client, dtype):
             np.testing.assert_array_equal(out, want, f"{name} by {divisor}")
 
 
+@pytest.mark.races
 def test_machine_code_that_is_slower_than_the_interpreter_rests(client, monkeypatch):
     """Whatever the kernel: here the machine code is made to sleep. It is tried again after a while, and later processes
     find in the cache that it is to be compared."""
@@ -352,6 +353,7 @@ def test_machine_code_that_is_slower_than_the_interpreter_rests(client, monkeypa
     fresh.shutdown()
 
 
+@pytest.mark.races
 def test_machine_code_that_nobody_has_compared_comes_after_the_interpreter(client, monkeypatch):
     """As what is compiled when a process ends. Once it has won, later processes use it from the first call on."""
     monkeypatch.setattr(kernels, "client", functools.cache(lambda: client))

@@ -27,6 +27,7 @@ from ..ops.joining import flip, stack
 from ..ops.scans import prefixes
 from ..ops.shape import slice_, whole
 from ..runtime import loops  # noqa: F401  runs the bodies
+from ..runtime.beginning import Beginning
 from ..runtime.execute import value_of
 from ..runtime.recorder import recorder
 from ..runtime.reuse import use_in_loop, use_one_of
@@ -43,10 +44,11 @@ INT32 = np.dtype(np.int32)
 def traced(f: Any, like: Sequence[Node], tree: Any, door: Door, kind: str, rows: int = 0) -> tuple[Function, Any]:
     """f's graph for arguments like these values, or, of the last ones, like their `rows`, and the structure of its
     result. `tree` is that of the arguments, a tuple."""
-    trace = Trace(f, kind, sources=like)
+    trace, since = Trace(f, kind, sources=like), Beginning()
     avals = [n.aval if i < len(like) - rows else n.aval._replace(shape=n.shape[1:]) for i, n in enumerate(like)]
-    inputs = [placeholder(a, trace, i) for i, a in enumerate(avals)]
-    return run_traced(f, inputs, with_kwargs(tree), door, trace)[:2]
+    found = run_traced(f, [placeholder(a, trace, i) for i, a in enumerate(avals)], with_kwargs(tree), door, trace)
+    found[0].since = since
+    return found[:2]
 
 
 def with_kwargs(tree: Any) -> Any:
@@ -60,10 +62,7 @@ def pair(*trees: Any) -> Any:
 def arrays_of(node: Node, out: Any, door: Door, given: dict[int, Any] | None) -> Any:
     """The results of a control node, like the body's, some of them `given`; computed here if a body has effects."""
     if any(map(control.has_effects, node.static)):
-        if traces.active:
-            effect(node)
-        else:
-            recorder.demand(node)
+        (effect if traces.active else recorder.demand)(node)
     return unflatten(out, wrap_all(door, results(node), given))
 
 
@@ -144,8 +143,7 @@ def scan_in_python(
         rows = [door.wrap(slice_(x, key=(i, *whole(x.shape[1:])))) for x in xs]
         carry, y = f(carry, unflatten(xs_tree, rows))
         ys.append(y)
-    if reverse:
-        ys.reverse()
+    ys = ys[::-1] if reverse else ys
     return carry, tree_map(lambda *parts: door.wrap(stack(*[door.as_node(p) for p in parts], axis=0)), ys[0], *ys[1:])
 
 
@@ -239,8 +237,7 @@ NO_OPERAND: Any = type("NoOperand", (), {"__repr__": lambda self: "<no operand>"
 def branch(what: str, index: Node, fs: Sequence[Any], names: Sequence[str], operands: Any, door: Door) -> Any:
     leaves, tree = flatten(operands)
     door, nodes = arrays(leaves, door)
-    found = [traced(f, nodes, tree, door, what) for f in fs]
-    functions, outs = [f for f, _ in found], [out for _, out in found]
+    functions, outs = map(list, zip(*[traced(f, nodes, tree, door, what) for f in fs]))
     order = slice(None, None, -1 if what == "cond" else 1)  # the first name is that of what users write first
     check_branches(what, names[order], fs[order], functions[order], outs[order])
     use_one_of(functions, nodes, what)
@@ -316,8 +313,7 @@ def switch(
     branches = tuple(branches)
     if not branches:
         raise ValueError("Empty branch sequence")
-    last = len(branches) - 1
-    if last == 0:
+    if not (last := len(branches) - 1):
         return branches[0](*operands)
     if flags.disable_jit and node.trace < ABSTRACT:
         return branches[min(max(int(value_of(node)), 0), last)](*operands)

@@ -29,9 +29,10 @@ class Function:
         outputs: nodes; they may depend on nodes outside too, its captured constants.
         effects: nodes that must be computed whenever it runs, in order, though nobody reads them (printing).
         token: what the first effect follows, where there are some: in a replay the last effect before.
+        since: of what a user's function was traced to, when that began.
     """
 
-    __slots__ = ("inputs", "outputs", "effects", "token", "_program", "__weakref__")
+    __slots__ = ("inputs", "outputs", "effects", "token", "since", "_program", "__weakref__")
     runner: Callable[[Function], Callable[[Sequence[Any]], list[Any]]]  # set by the layer that runs graphs
 
     def __init__(
@@ -43,6 +44,7 @@ class Function:
     ) -> None:
         self.inputs, self.outputs, self.effects = tuple(inputs), tuple(outputs), tuple(effects)
         self.token = token
+        self.since: Any = None
         self._program: Any = None
 
     def __call__(self, *inputs: Node) -> list[Node]:

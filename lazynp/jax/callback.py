@@ -28,7 +28,6 @@ from ..tracebacks import leave
 from ..tree import flatten, unflatten
 from .array import Array, as_node, is_arraylike, wrap, wrap_value
 from .aval import ShapedArray
-from .branches import token_of_branch
 from .dtypes import canonical, is_extended
 from .spreading import note, sharding_at
 from .spreading import state as spreading
@@ -96,11 +95,6 @@ def split(args: Any, kwargs: Any) -> tuple[list[Any], Callable[[Sequence[Any]], 
     return [x for x, d in zip(leaves, dynamic) if d], join
 
 
-def without_last(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with one argument more, which it does not look at."""
-    return lambda *values: function(*values[:-1])
-
-
 def over_devices() -> int:
     """Over how many devices a `shard_map` or a `pmap` maps the function that is being traced, which call for each; 0
     where it is neither that maps it."""
@@ -131,10 +125,7 @@ def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, k
     if not how["differentiable"] and not stack.apart and differentiating([n for n in nodes if is_inexact(n.dtype)]):
         refuse_derivative(name)
     at_once = how["differentiable"] and not stack.active and all([n.trace < ABSTRACT for n in nodes])
-    token = None if how["ordered"] else token_of_branch()
-    if token is not None:
-        nodes.append(as_node(token))
-    call = Call(function if token is None else without_last(function), tuple(outs), name=name, **how)
+    call = Call(function, tuple(outs), name=name, **how)
     tokens = (after(),) if call.ordered else ()
     node = op(*tokens, *nodes, call=call)
     if call.ordered:

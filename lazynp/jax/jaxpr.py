@@ -15,11 +15,11 @@ from ..api.trace import Trace, placeholder, stack
 from ..flags import flags
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
+from ..runtime.beginning import Beginning
 from ..signatures import Static, name_of, place_of
 from ..tree import flatten, unflatten
 from .array import Array, door, wrap
 from .aval import on_explicit, shaped
-from .beginning import Beginning
 from .devices import several
 from .dtypes import canonical, shown
 from .jaxpr_places import axis_of

@@ -25,11 +25,11 @@ from ..ops.elementwise import cast, weak_cast
 from ..ops.promotion import is_inexact
 from ..ops.shape import reshape, transpose
 from ..ops.tags import called, sums
+from ..runtime.beginning import Beginning
 from ..runtime.execute import boundary
 from ..speed import calls
 from .array import wrap
 from .aval import ShapedArray, shaped, varying_type
-from .beginning import Beginning
 from .bind import bound
 from .call_cotangents import wider
 from .dtypes import canonical

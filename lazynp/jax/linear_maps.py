@@ -24,10 +24,10 @@ from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.promotion import is_inexact
 from ..ops.weak import instantiated
+from ..runtime.beginning import Beginning
 from ..tree import flatten, unflatten
 from .ad_checkpoint import linear_part
 from .array import as_node, door, wrap
-from .beginning import Beginning
 from .dtypes import float0
 from .following import check_lies, of_following
 from .given_back import of_primals

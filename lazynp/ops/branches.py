@@ -12,7 +12,8 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
-from ..graph.op import LIBRARY, Op
+from ..graph.op import LIBRARY, VIEW, Op, pick
+from ..graph.walk import toposort
 from . import control
 from .callback import callback
 from .closure import unrecorded
@@ -22,6 +23,7 @@ from .control import (
     batched,
     batched_inputs,
     chosen,
+    full_axes,
     opened,
     own_copy,
     performed,
@@ -33,9 +35,14 @@ from .control import (
     tangents_of,
     together,
 )
-from .elementwise import equal, where
+from .elementwise import add, cast, conjugate, divide, equal, multiply, negative, real, subtract, weak_cast, where
+from .promotion import is_inexact
 from .rewrites import rewrites
-from .shape import Axes, aligned, batch_size, instantiate, to_front
+from .shape import Axes, add_reduce, aligned, batch_size, broadcast_to, instantiate, to_front, zeros_of
+from .tags import custom, stopped
+
+LINEAR = frozenset({add, add_reduce, cast, conjugate, negative, pick, real, subtract, weak_cast})
+"""Linear in all their operands together, besides those that say so themselves."""
 
 
 def cond_abstract(index: Aval, *avals: Aval, branches: tuple[Function, ...]) -> tuple[Aval, ...]:
@@ -94,9 +101,11 @@ def cond_batch(inputs: Nodes, axes: Axes, *, branches: tuple[Function, ...]) -> 
     mapped = [a is not None for a in axes]
     args = [x if a is None else to_front(x, a) for x, a in zip(inputs, axes)]
     alone = not mapped[0]
+    risky = [[False] * len(inputs) if alone else at_risk(f, mapped[1:]) for f in branches]
+    own = [[m or r and bool(x.trace) for m, r, x in zip(mapped[1:], rs, args[1:])] for rs in risky]
     with unrecorded():
-        news = [batched_inputs(f, mapped[1:], n) for f in branches]
-        found = [batched(f, new, mapped[1:]) for f, new in zip(branches, news)]
+        news = [batched_inputs(f, ms, n) for f, ms in zip(branches, own)]
+        found = [batched(f, new, ms) for f, new, ms in zip(branches, news, own)]
         live = [not alone or any([pairs[i][1] is not None for pairs, _ in found]) for i in range(len(found[0][0]))]
         new = tuple(
             [
@@ -110,22 +119,97 @@ def cond_batch(inputs: Nodes, axes: Axes, *, branches: tuple[Function, ...]) -> 
     if any([e.op is callback and not e.static[0].differentiable for e in effects]):
         raise NotImplementedError("IO effect not supported in vmap-of-cond.")
     if not effects:
-        return together(*selected(new, args)[0]), (0,) * len(live)
+        return together(*selected(new, args, risky)[0]), (0,) * len(live)
     with unrecorded():
         inputs = [placeholder(x) for x in args]
-        everything = rewritten(inputs, *selected(new, inputs))
+        everything = rewritten(inputs, *selected(new, inputs, risky))
     return cond(Node.of_scalar(np.int32(0)), *args, branches=(everything,)), (0,) * len(live)
 
 
-def selected(branches: Sequence[Function], args: Nodes) -> tuple[list[Node], list[Node]]:
+def selected(
+    branches: Sequence[Function], args: Nodes, risky: Sequence[Sequence[bool]]
+) -> tuple[list[Node], list[Node]]:
     """What each example takes of all branches' results, and the effects of all, for arguments of which the first is the
-    number that each example has."""
-    computed = [f.with_effects(*args[1:]) for f in branches]
+    number that each example has. `risky`: see `at_risk`, for each branch."""
+    hits = [equal(args[0], k) for k in range(len(branches))]
+    computed = [f.with_effects(*guarded(f, args[1:], hit, r)) for f, hit, r in zip(branches, hits, risky)]
     out = computed[-1][0]
     for k in reversed(range(len(branches) - 1)):
-        hit = equal(args[0], k)
-        out = [where(aligned(hit, a.ndim - 1, 1), a, b) for a, b in zip(computed[k][0], out)]
+        out = [where(aligned(hits[k], a.ndim - 1, 1), a, b) for a, b in zip(computed[k][0], out)]
     return out, [e for _, effects in computed for e in effects]
+
+
+def guarded(f: Function, args: Nodes, hit: Node, risky: Sequence[bool]) -> list[Node]:
+    """The arguments of a branch that is computed for all examples, along which derivatives are taken for those alone
+    that have it: for the others they may be infinite, and infinite times zero is no zero."""
+    out = list(args)
+    for i, (x, new) in enumerate(zip(args, f.inputs)):
+        if risky[i] and x.trace:
+            x = x if x.ndim == new.ndim else broadcast_to(x, shape=new.shape)
+            out[i] = taken(x, aligned(hit, x.ndim - 1, 1))
+    return out
+
+
+def where_taken(g: Node, hit: Node) -> Node:
+    return where(hit, g, zeros_of(Aval((), g.dtype)))
+
+
+taken = Op(
+    "taken",
+    VIEW,
+    lambda x, hit: x,
+    lambda xp, x, hit: x,
+    partials=[lambda g, out, x, hit: where_taken(g, hit), None],
+    transpose=lambda ct, x, hit: (where_taken(ct, hit), None),
+    batch=lambda inputs, axes: (taken(*full_axes(inputs, axes, (True, True))), 0),
+    tag=True,
+    doc="The first operand, along which derivatives are zero where the second, of the same rank, is false.",
+)
+
+
+def at_risk(f: Function, mapped: Sequence[bool]) -> list[bool]:
+    """For each input of a branch whether derivatives along it may be infinite where a batch does not take the branch:
+    whether an operation that is not linear depends on it. Not so inputs that all examples share and that a call reads
+    as a whole, such as the matrix of a product: each example would need its own."""
+    curved, whole = readers(f)
+    return [bool(curved >> i & 1 and (m or not whole >> i & 1)) for i, m in enumerate(mapped)]
+
+
+def readers(f: Function) -> tuple[int, int]:
+    """Sets of a function's inputs, as bits: those along which an operation is differentiated that is not linear, and
+    those that calls read, also in the bodies of loops."""
+    reach = {n: 1 << i for i, n in enumerate(f.inputs) if is_inexact(n.dtype)}
+    curved = whole = 0
+    for n in toposort(f.outputs, stop=set(f.inputs)):
+        op = n.op
+        if n in reach or op is None or op is stopped:
+            continue
+        behind = 0
+        for x in n.inputs:
+            behind |= reach.get(x, 0)
+        if not behind or n.dtype is not None and not is_inexact(n.dtype):
+            continue
+        reach[n] = behind
+        scaled = (op is multiply or op is divide) and n.inputs[1].value is not None
+        if op is custom or not (op.tag or op.kind == VIEW or op.linear or op in LINEAR or scaled):
+            curved |= behind
+        if op in FLOW:
+            for body, first in bodies(n):
+                _, read = readers(body)
+                for i, x in enumerate(n.inputs[first : first + len(body.inputs)]):
+                    whole |= reach.get(x, 0) if read >> i & 1 else 0
+        elif op.kind == LIBRARY and not op.tag and op not in LINEAR:
+            whole |= behind
+    return curved, whole
+
+
+def bodies(node: Node) -> list[tuple[Function, int]]:
+    """What a loop or a choice computes, each with the place of its first input among the node's."""
+    if node.op is cond:
+        return [(f, 1) for f in node.static[0]]
+    if node.op is control.while_:
+        return [(node.static[1], node.static[2])]
+    return [(node.static[0], 0)]
 
 
 cond = Op(
@@ -140,3 +224,5 @@ cond = Op(
     n_out=0,
 )
 """The results of one branch; only that one is computed."""
+
+FLOW = frozenset({cond, control.scan, control.while_})

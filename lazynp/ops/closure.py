@@ -8,7 +8,7 @@ code) serves the next.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..graph.function import Function, replay
@@ -17,6 +17,7 @@ from ..graph.op import MAP, VIEW, current, make
 from ..graph.walk import dependents, toposort
 
 known: weakref.WeakValueDictionary[Any, Function] = weakref.WeakValueDictionary()
+Own = Callable[[Node], bool]
 CREATION = frozenset({"iota", "arange", "tri", "eye"})
 
 
@@ -96,8 +97,9 @@ def inlined(node: Node) -> bool:
     return True
 
 
-def outside(function: Function) -> list[Node]:
-    """What a function reads that does not depend on its inputs, nor on effects of its own, scalars among it."""
+def outside(function: Function, own: Own | None = None) -> list[Node]:
+    """What a function reads that does not depend on its inputs, nor on effects of its own, scalars among it. `own`:
+    which of these nodes are the function's nevertheless, so that what they read counts in their place."""
     results = (*function.outputs, *function.effects)
     sources = function.inputs if function.token is None else (*function.inputs, function.token)
     order = [*dependents(results, sources), *function.effects]
@@ -106,12 +108,24 @@ def outside(function: Function) -> list[Node]:
     for node in order:
         read.update(dict.fromkeys([i for i in node.inputs if i not in inside]))
     read.update(dict.fromkeys([n for n in function.outputs if n not in inside]))
-    return list(read)
+    if own is None:
+        return list(read)
+    found: dict[Node, None] = {}
+    stack, entered = list(reversed(read)), set(inside)
+    while stack:
+        node = stack.pop()
+        if node not in entered:
+            entered.add(node)
+            if inlined(node) or not own(node):
+                found[node] = None
+            else:
+                stack.extend(reversed(node.inputs))
+    return list(found)
 
 
-def captured(function: Function) -> list[Node]:
+def captured(function: Function, own: Own | None = None) -> list[Node]:
     """The same without scalars and what can be made inside."""
-    return [n for n in outside(function) if not inlined(n)]
+    return [n for n in outside(function, own) if not inlined(n)]
 
 
 def anew(node: Node) -> Node:
@@ -121,22 +135,24 @@ def anew(node: Node) -> Node:
     return make(node.op, tuple([anew(i) for i in node.inputs]), node.static, node.moving)
 
 
-def results_apart(function: Function) -> list[Node]:
+def results_apart(function: Function, own: Own | None = None) -> list[Node]:
     """A function's outputs and effects, over inlined nodes of its own; what it captures stays as it is, even where that
     depends on one of these."""
-    read = [(n, inlined(n)) for n in outside(function) if n.value is None]
+    read = [(n, inlined(n)) for n in outside(function, own) if n.value is None]
     if not any(cheap for _, cheap in read):
         return [*function.outputs, *function.effects]
     made = [anew(n) if cheap else n for n, cheap in read]
     return replay((*function.outputs, *function.effects), [n for n, _ in read], made)
 
 
-def close(*functions: Function) -> tuple[list[Function], list[Node]]:
-    """The functions, each with the nodes that any of them captures as its first inputs; and these nodes."""
+def close(*functions: Function, own: Sequence[Own] = ()) -> tuple[list[Function], list[Node]]:
+    """The functions, each with the nodes that any of them captures as its first inputs; and these nodes. `own`, for
+    each function: see `outside`."""
+    found: list[tuple[Function, Own | None]] = [*zip(functions, own)] if own else [(f, None) for f in functions]
     read: dict[Node, None] = {}
-    for f in functions:
-        read.update(dict.fromkeys(captured(f)))
+    for f, mine in found:
+        read.update(dict.fromkeys(captured(f, mine)))
     extra = list(read)
     with unrecorded():
-        parts = [(f, results_apart(f), len(f.outputs)) for f in functions]
+        parts = [(f, results_apart(f, mine), len(f.outputs)) for f, mine in found]
         return [interned((*extra, *f.inputs), made[:n], made[n:]) for f, made, n in parts], extra

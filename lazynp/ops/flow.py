@@ -220,6 +220,7 @@ def while_node(test: Function, function: Function, first: Sequence[Node]) -> Nod
 
 
 def cond_node(functions: Sequence[Function], index: Node, operands: Sequence[Node]) -> Node:
-    """The results of the branch with that number."""
-    branches, captured = close(*agreed(functions))
+    """The results of the branch with that number. What was made while a branch was traced is computed by who takes it,
+    also where it depends on none of its arguments."""
+    branches, captured = close(*agreed(functions), own=[f.since.inside for f in functions])
     return branching.cond(index, *captured, *operands, branches=tuple(branches))

@@ -10,9 +10,9 @@ from ...graph.aval import Aval
 from ...graph.function import Function
 from ...graph.node import ABSTRACT, Node
 from ...graph.walk import dependents
+from ...runtime.beginning import Beginning
 from ..array import Array, as_node, wrap
 from ..aval import ShapedArray
-from ..beginning import Beginning
 from ..core import Tracer
 from ..jaxpr import dce_jaxpr
 from ..jaxpr_types import ClosedJaxpr, Jaxpr

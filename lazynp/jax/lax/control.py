@@ -17,7 +17,6 @@ from ...ops.shape import reshape
 from ...tree import flatten, unflatten
 from ...tree import map as tree_map
 from ..array import Array, door
-from ..branches import calling_back
 from ..reference_loops import run_cond, run_fori, run_scan, run_switch, run_while, with_references
 from ..varying import one_type
 from .call import public
@@ -38,12 +37,10 @@ def of_known_length(scan: Callable[..., Any]) -> Callable[..., Any]:
 
 
 associative_scan = public(through(control.associative_scan, door))
-cond = public(one_type(cond_over(with_references(calling_back(through(control.cond, door), slice(1, 3)), run_cond))))
+cond = public(one_type(cond_over(with_references(through(control.cond, door), run_cond))))
 fori_loop = public(one_type(fori_over(with_references(through(control.fori_loop, door), run_fori))))
 scan = public(of_known_length(one_type(scan_over(with_references(through(control.scan, door), run_scan)))))
-switch = public(
-    one_type(switch_over(with_references(calling_back(through(control.switch, door), slice(1, 2)), run_switch)))
-)
+switch = public(one_type(switch_over(with_references(through(control.switch, door), run_switch))))
 while_loop = public(one_type(while_over(with_references(through(control.while_loop, door), run_while))))
 
 

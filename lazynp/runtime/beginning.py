@@ -1,4 +1,4 @@
-"""What a traced function reads of what was there before it: the constants of its jaxpr."""
+"""What a traced function reads of what was there before it: the constants of its jaxpr, the operands of a branch."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import itertools
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, CONCRETE, Node
 from ..graph.op import current
-from ..runtime.execute import boundary
-from ..runtime.recorder import recorder
+from .execute import boundary
+from .recorder import recorder
 
 numbers = itertools.count(-16, -1)  # what was recorded has numbers from 0 on, and few below have a meaning
 
@@ -30,6 +30,13 @@ class Beginning:
         if n.trace == CONCRETE or n.op is None or not n.inputs:
             return False
         return n.index <= self.made if n.trace == ABSTRACT else n.index >= self.recorded
+
+    def inside(self, n: Node) -> bool:
+        """Whether the function has to compute a node: one of its own, or one that nobody has computed yet."""
+        if n.trace == CONCRETE:
+            pending = n.op is not None and n.buffer is None and n.error is None
+            return pending and bool(n.inputs) and not 0 <= n.index < self.recorded
+        return self.own(n)
 
     def constants(self, function: Function) -> list[Node]:
         """What a function reads of what was there before it."""
