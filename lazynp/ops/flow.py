@@ -205,8 +205,9 @@ def agreed(functions: Sequence[Function]) -> list[Function]:
 
 
 def scan_node(function: Function, first: Sequence[Node], xs: Sequence[Node], reverse: bool, length: int) -> Node:
-    """A scan with this body, first carry and rows; what the body captures becomes an input."""
-    (body,), captured = close(function)
+    """A scan with this body, first carry and rows; what the body captures becomes an input. What was made while it was
+    traced and depends on nothing else is computed once, before; of no steps it is none of the derivative's."""
+    (body,), captured = close(function, own=() if length else (function.since.inside,))
     n, inputs = len(first), (*captured, *first, *xs)
     return control.scan(*inputs, body=body, n_consts=len(captured), n_carry=n, reverse=reverse, length=length)
 

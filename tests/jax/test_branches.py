@@ -139,3 +139,15 @@ def test_jaxprs_have_it_in_the_branch() -> None:
 
     assert text(jax) == text(real_jax)
     assert "sqrt" in text(jax).split("branches")[1]
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_nor_do_the_steps_of_a_loop_that_has_none(jitted: bool) -> None:
+    def by_scan(j: Any, c: Any) -> Any:
+        return j.lax.scan(lambda x, _: (x * j.numpy.sqrt(c), j.numpy.log(c)), c, None, length=0)[0]
+
+    def by_number(j: Any, c: Any) -> Any:
+        return j.lax.fori_loop(0, 0, lambda i, x: 1 / c, c)
+
+    for f in (by_scan, by_number):
+        agree(lambda j, f=f: (j.jit if jitted else lambda g: g)(j.grad(lambda c: f(j, c)))(np.float32(0)))  # type: ignore[misc]
