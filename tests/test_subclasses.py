@@ -165,3 +165,14 @@ def test_what_a_subclass_has_of_places_shows_a_plain_array(key: str, mode: str) 
         found[0] = 7
         numpy.testing.assert_array_equal(numpy.asarray(found.base), numpy.asarray(found))
         assert x[0, 0] == 0 and x[1, 0] == 2
+
+
+@pytest.mark.parametrize("cls", [numpy.ndarray, numpy.matrix, numpy.recarray])
+def test_our_new_makes_numpys_arrays_of_numpys_classes(cls: type[Any]) -> None:
+    """Pickles that were written with NumPy name its class, and libraries call `np.ndarray.__new__` with it."""
+    assert type(lazynp.ndarray.__new__(cls, (2, 3), "i4")) is cls
+    over = lazynp.ndarray.__new__(numpy.ndarray, (3,), "f8", lazynp.arange(6.0), 8)
+    assert type(over) is numpy.ndarray and over.tolist() == [1, 2, 3]
+    for wrong in (int, 3):
+        with pytest.raises(TypeError):
+            lazynp.ndarray.__new__(wrong, (2,))

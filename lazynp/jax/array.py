@@ -512,9 +512,15 @@ def silently(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         ERRORS.reset(token)
 
 
+def has_form(x: Any) -> bool:
+    """Whether an object says by `__jax_array__` which array it is. What our arrays of other doors say there they say
+    to the real JAX, where that is loaded, too."""
+    return type(x) is not Array and type(x) not in doors and hasattr(x, "__jax_array__")
+
+
 def own_form(x: Any) -> Any:
     """What an object with `__jax_array__` says that it is; anything else itself."""
-    return x.__jax_array__() if type(x) is not Array and hasattr(x, "__jax_array__") else x
+    return x.__jax_array__() if has_form(x) else x
 
 
 def is_arraylike(x: Any) -> bool:
@@ -541,7 +547,7 @@ def typed(x: Any) -> tuple[DType, bool]:
     """Dtype and weakness of an operand."""
     if type(x) is Node:
         return x.dtype, x.weak
-    return dtype_and_weak(x.__jax_array__() if hasattr(x, "__jax_array__") else x)
+    return dtype_and_weak(own_form(x))
 
 
 def as_dtype(x: Any, dtype: DType, weak: bool = False) -> Node:

@@ -362,7 +362,9 @@ def new(
     strides: Any = None,
     order: Any = None,
 ) -> Any:
-    """`ndarray.__new__`."""
+    """`ndarray.__new__`. Of NumPy's own classes, which old pickles name beside it, it makes NumPy's arrays."""
+    if not (isinstance(cls, type) and issubclass(cls, ndarray)):
+        return numpy.ndarray.__new__(cls, shape, dtype, buffer, offset, strides, order)
     ours: list[Any] = []
     shape, strides = to_host(shape, ours), to_host(strides, ours)
     if buffer is None:

@@ -80,19 +80,24 @@ def cond_transpose(
         raise TypeError("cannot transpose: the number of a branch has no derivative")
     linear = [type(x) is Aval for x in inputs]
     live = [c is not None for c in cts]
-    bodies = []
+    parts = []
     with unrecorded():
         for f in branches:
             given = [leaf(n.shape, n.dtype, trace=ABSTRACT) for n in chosen(f.outputs, live)]
-            sources = chosen(f.inputs, linear)
             with rewrites.collecting() as trace:
-                found = rewrites.transpose(chosen(f.outputs, live), sources, given)
+                found = rewrites.transpose(chosen(f.outputs, live), chosen(f.inputs, linear), given)
+            parts.append((given, found, trace))
+        read = [any([c is not None for c in of_one]) for of_one in zip(*[found for _, found, _ in parts])]
+        sources = chosen(chosen(branches[0].inputs, linear), read)
+        bodies = []
+        for f, (given, found, trace) in zip(branches, parts):
             known = [n for n, w in zip(f.inputs, linear) if not w]
-            outs = [instantiate(c, n) for c, n in zip(found, sources)]
+            outs = [instantiate(c, n) for c, n in zip(chosen(found, read), sources)]
             bodies.append(Function([*known, *given], outs, trace.effects, trace.first))
         new, extra = opened(bodies)
     args = [*recorded(extra), *[x for x, w in zip(inputs, linear) if not w], *chosen(cts, live)]
-    return [None, *picked(performed(cond(index, *args, branches=tuple(new))), 0, linear)]
+    by_source = iter(picked(performed(cond(index, *args, branches=tuple(new))), 0, read))
+    return [None, *[next(by_source) if w else None for w in linear]]
 
 
 def cond_batch(inputs: Nodes, axes: Axes, *, branches: tuple[Function, ...]) -> tuple[Node, tuple[int | None, ...]]:

@@ -312,7 +312,7 @@ def scan_transpose(
         results = [
             *[instantiate(c, n) for c, n in zip(by_carry, ct_carry)],
             *[s if c is None else summed(s, c) for s, c in zip(sums, by_const)],
-            *[instantiate(c, n) for c, n in zip(by_x, sources[len(sums) + len(ct_carry) :])],
+            *[instantiate(c, n) for c, n in zip(by_x, sources[len(sums) + len(ct_carry) :]) if c is not None],
         ]
         ins = [*parts.fixed, *ct_carry, *sums, *rows, *ct_ys]
         (backward,), extra = opened([Function(ins, results, trace.effects, trace.first)])
@@ -331,12 +331,18 @@ def scan_transpose(
         length=length,
     )
     performed(back)
+    rows_read = iter([c is not None for c in by_x])
     out = [
         *picked(back, len(first), lin_consts),
         *picked(back, 0, lin_carry),
-        *picked(back, len(first) + len(zeros), lin_xs),
+        *picked(back, len(first) + len(zeros), [w and next(rows_read) for w in lin_xs]),
     ]
-    return [c if type(x) is Aval else None for c, x in zip(out, inputs)]
+    gone = {
+        n
+        for n, c in zip(sources, found)
+        if c is None and (length or n not in body.inputs[n_consts : n_consts + n_carry])
+    }
+    return [c if type(x) is Aval and n not in gone else None for c, x, n in zip(out, inputs, body.inputs)]
 
 
 def ct_carry_of(linear: Sequence[bool], placeholders: list[Node]) -> list[Node | None]:

@@ -151,3 +151,25 @@ def test_nor_do_the_steps_of_a_loop_that_has_none(jitted: bool) -> None:
 
     for f in (by_scan, by_number):
         agree(lambda j, f=f: (j.jit if jitted else lambda g: g)(j.grad(lambda c: f(j, c)))(np.float32(0)))  # type: ignore[misc]
+
+
+def unread_by_branches(j: Any, u: Any, x: Any) -> Any:
+    return j.lax.cond(x > 0, lambda u, v: v, lambda u, v: v * 2, u, x)
+
+
+def unread_rows(j: Any, u: Any, x: Any) -> Any:
+    return j.lax.map(lambda row: row[1] * 2, (u * j.numpy.ones(2), x * j.numpy.ones(2))).sum()
+
+
+def unread_carry(j: Any, u: Any, x: Any) -> Any:
+    return j.lax.fori_loop(0, 2, lambda i, c: (c[0] * x, c[0]), (x, u))[0]
+
+
+@pytest.mark.parametrize("f", [unread_by_branches, unread_rows, unread_carry], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("jitted", [False, True])
+def test_what_nobody_reads_has_no_cotangent(f: Any, jitted: bool) -> None:
+    """Zeros would meet the infinite derivative of what it comes from. JAX has NaN for the carry."""
+    run = jax.jit if jitted else lambda g: g
+    found = run(jax.grad(lambda c, x: f(jax, jax.numpy.sqrt(c), x), (0, 1)))(np.float32(0), np.float32(1))
+    assert found[0] == 0
+    assert float(found[1]) == float(real_jax.grad(lambda x: f(real_jax, 1.0, x))(np.float32(1)))

@@ -130,3 +130,13 @@ def test_what_makes_itself_an_array_is_joined_and_multiplied() -> None:
         ):
             with pytest.raises(ValueError, match=r"Triggering __jax_array__\(\) during abstractification"):
                 f(Three())
+
+
+def test_arrays_of_both_doors_beside_the_real_jax() -> None:
+    """There our arrays say to it what they are by `__jax_array__`, which is not for this door."""
+    ours, plain = lazynp.jax.numpy.arange(3.0), lazynp.arange(3.0)
+    assert jax.numpy.sin(plain).shape == (3,)  # it is adapted
+    made = lazynp.jax.numpy.array([plain, ours])
+    for found in (ours + plain, plain + ours, lazynp.jax.numpy.add(plain, ours), made[0] * 2):
+        assert type(found) is lazynp.jax.Array and found.tolist() == [0, 2, 4]
+    assert (plain == ours).all() and float(ours @ plain) == 5.0

@@ -29,6 +29,7 @@ from ..array import (
     cast_node,
     check_arraylike,
     converted,
+    has_form,
     is_arraylike,
     own_form,
     scalar_buffer,
@@ -194,7 +195,7 @@ def from_sequence(x: Sequence[Any], dtype: Any) -> Array:
             if hasattr(item, "__array__"):
                 return from_sequence(host_tree(x), dtype)
             raise no_numbers(item)
-    if any([hasattr(item, "__jax_array__") for item in leaves]):
+    if any(map(has_form, leaves)):
         return from_sequence(tree_map(own_form, x), dtype)
     if not leaves:
         return wrap_value(np.array(x, dtype or float_dtype()))
