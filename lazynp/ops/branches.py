@@ -203,7 +203,7 @@ def readers(f: Function) -> tuple[int, int]:
                 _, read = readers(body)
                 for i, x in enumerate(n.inputs[first : first + len(body.inputs)]):
                     whole |= reach.get(x, 0) if read >> i & 1 else 0
-        elif op.kind == LIBRARY and not op.tag and op not in LINEAR:
+        elif op.kind == LIBRARY and not (op.tag or op.linear or op in LINEAR):
             whole |= behind
     return curved, whole
 

@@ -59,7 +59,14 @@ def norms(j: Any, c: Any, x: Any) -> Any:
     return j.lax.cond(x > 2, lambda v: j.numpy.linalg.norm(v * c), lambda v: v.sum() * c, j.numpy.full(3, x))
 
 
-PROGRAMS = (closing_over, with_operand, nested, choosing, in_a_loop, looping_inside, by_a_rule, norms)
+def batches_inside(j: Any, c: Any, x: Any) -> Any:
+    def many() -> Any:
+        return j.vmap(lambda v: j.lax.cond(v > 0, lambda: c * v, lambda: c / v))(x * j.numpy.arange(-1.0, 2.0)).sum()
+
+    return j.lax.cond(x > 2, lambda: x * c, lambda: j.lax.cond(x < 0, lambda: x - c, many))
+
+
+PROGRAMS = (batches_inside, closing_over, with_operand, nested, choosing, in_a_loop, looping_inside, by_a_rule, norms)
 each = pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 
 
