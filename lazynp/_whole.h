@@ -820,17 +820,16 @@ static PyObject *ask_others(Function *f, PyObject *const *others, int count, PyO
         Py_XSETREF(out, PyObject_VectorcallMethod(name_array_function, with, 5, NULL));
         failed = !out;
     }
+    if (out == Py_NotImplemented) {
+        PyObject *all = PyList_New(count);
+        for (int i = 0; all && i < count; i++)
+            PyList_SET_ITEM(all, i, Py_NewRef(others[i]));
+        Py_SETREF(out, all ? PyObject_CallMethod((PyObject *)f, "refused", "OOO", all, given, more) : NULL);
+        Py_XDECREF(all);
+    }
     Py_XDECREF(more);
     Py_XDECREF(given);
     Py_XDECREF(kinds);
-    if (out != Py_NotImplemented)
-        return out;
-    Py_DECREF(out);
-    PyObject *all = PyList_New(count);
-    for (int i = 0; all && i < count; i++)
-        PyList_SET_ITEM(all, i, Py_NewRef(others[i]));
-    out = all ? PyObject_CallMethod((PyObject *)f, "refused", "O", all) : NULL;
-    Py_XDECREF(all);
     return out;
 }
 

@@ -73,6 +73,48 @@ UFUNCS = """
 """
 
 
+OF_SCALARS = """
+    import datetime, operator
+    import {} as np, pandas as pd
+
+    def show(f):
+        try:
+            found = f()
+            print(type(found).__name__, found if not isinstance(found, np.ndarray) else (found.dtype, found.tolist()))
+        except Exception as error:
+            print(type(error).__name__, error)
+
+    day, zoned = pd.Timestamp("2000-01-02"), pd.Timestamp("2000", tz="UTC")
+    scalars = (day, zoned, pd.Timedelta("1D"), pd.NaT, pd.NA, pd.Period("2000", "D"), pd.Interval(0, 1))
+    arrays = [np.array(["2000-01-01", "2000-01-02"], "M8[us]"), np.array([1, 2], "m8[D]"), np.arange(2), np.ones(2)]
+    for s in scalars:
+        for a in (*arrays, np.array([s, s], object), np.array([day, 3], object)):
+            for op in (operator.eq, operator.ne, operator.lt, operator.ge, operator.add, operator.sub, operator.mul):
+                show(lambda: op(a, s))
+                show(lambda: op(s, a))
+            show(lambda: np.add(a, s))
+            show(lambda: np.less(s, a))
+
+    class Own(pd.Index):
+        def __new__(cls, data):
+            made = object.__new__(cls)
+            made._data, made._cache, made._name = np.array(data, dtype="O"), {{}}, None
+            return made
+
+    own = Own([3, 1, 2])
+    for f in (own.copy, own.sort_values, own.max, lambda: own[1:], lambda: own.isin([1]), lambda: own.get_loc(2)):
+        show(f)
+    show(lambda: own.union(own).tolist())
+    show(lambda: own.take([0, 1]).tolist())
+"""
+
+
+def test_operators_of_our_arrays_and_pandas_scalars() -> None:
+    """Which ask for NumPy's type in C: a comparison with one was False, whatever it held."""
+    pytest.importorskip("pandas", reason="it comes with lazynp[test]")
+    assert python(OF_SCALARS.format("lazynp")) == python(OF_SCALARS.format("numpy"))
+
+
 def test_ufuncs_of_our_arrays_and_pandas_objects() -> None:
     pytest.importorskip("pandas", reason="it comes with lazynp[test]")
     assert python(UFUNCS.format("lazynp")) == python(UFUNCS.format("numpy"))

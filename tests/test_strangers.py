@@ -149,3 +149,48 @@ def test_results_wrapped_by_numpys_arrays() -> None:
     assert type(ROWS.__array_wrap__(ROWS)) is numpy.ndarray
     assert type(ROWS.view(Theirs).__array_wrap__(a)) is Theirs
     assert type(ROWS.view(numpy.matrix).__array_wrap__(a.reshape(1, 3))) is lazynp.matrix
+
+
+class ByPriority:
+    """Operators that know NumPy's arrays, and no others."""
+
+    __array_priority__ = 100
+
+    def _of(self, other: Any) -> Any:
+        return "known" if type(other) is numpy.ndarray else NotImplemented
+
+    __eq__ = __lt__ = __gt__ = __add__ = __radd__ = __matmul__ = __rmatmul__ = __divmod__ = __rdivmod__ = _of
+    __hash__ = None  # type: ignore[assignment]
+
+
+class ByUfunc:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        known = all([isinstance(x, (numpy.ndarray, ByUfunc)) for x in inputs])
+        return (ufunc.__name__, method) if known else NotImplemented
+
+
+class ByFunction:
+    def __array_function__(self, function: Any, kinds: Any, args: Any, kwargs: Any) -> Any:
+        known = all([issubclass(k, (numpy.ndarray, ByFunction)) for k in kinds])
+        return function.__name__ if known else NotImplemented
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_types_that_know_numpys_arrays_and_no_others(mode: str) -> None:
+    with config(mode=mode):
+        x = lazynp.arange(4.0) + 1
+        p, u, f = ByPriority(), ByUfunc(), ByFunction()
+        for found in (x == p, p == x, x < p, p < x, x + p, p + x, x @ p, p @ x, divmod(x, p), divmod(p, x)):
+            assert found == "known"
+        with pytest.raises(TypeError, match="unsupported operand type"):
+            x - p
+        assert x + u == u + x == lazynp.add(x, u) == ("add", "__call__")
+        assert lazynp.add.outer(u, x) == ("add", "outer")
+        assert (x == u) == ("equal", "__call__") and x @ u == ("matmul", "__call__")
+        assert lazynp.concatenate([x, f]) == "concatenate"
+        assert lazynp.where(x > 2, x, f) == "where" and lazynp.dot(f, x) == "dot"
+        with pytest.raises(TypeError, match="returned NotImplemented"):
+            lazynp.add(x, u, out=x)
+        with pytest.raises(TypeError, match="no implementation found"):
+            lazynp.dot(x, type("Other", (), {"__array_function__": lambda *args: NotImplemented})())
+        numpy.testing.assert_array_equal(x, [1, 2, 3, 4])

@@ -38,10 +38,23 @@ def adapt(pandas: Any, patches: Patches) -> None:
         function: Any = adapted(vars(owner)[protocol], of_numpy)
         function.lazynp_adapted = True
         patches.put(owner, protocol, function)
+    patches.put(pandas.Index, "_data", NumpysOwn("_data"))  # which subclasses in programs write
     for name, classes in CLASSES.items():
         module = importlib.import_module(name)
         for cls in classes:
             patches.methods(getattr(module, cls), READ_FRAMES)
+
+
+class NumpysOwn:
+    """An attribute that holds what it is given, but NumPy's arrays for ours. Reading it does not come here."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        vars(instance)[self.name] = numpy_of(value)
 
 
 def all_below(cls: Any) -> list[Any]:

@@ -71,6 +71,7 @@ OF_BYTES = frozenset(
     | COMPARISONS
 )
 SCALAR_PRIORITY = -1000000.0
+MIRRORED = {"eq": "__eq__", "ne": "__ne__", "lt": "__gt__", "gt": "__lt__", "le": "__ge__", "ge": "__le__"}
 
 
 def defers(self: Any, other: Any, inplace: bool = False) -> bool:
@@ -80,6 +81,25 @@ def defers(self: Any, other: Any, inplace: bool = False) -> bool:
     if protocol is not NDARRAY:
         return protocol is None and not inplace
     return priority(self) < priority(other)
+
+
+def left_to(name: str, self: Any, other: Any, swapped: bool = False) -> Any:
+    """What an operation gives that an operator of self leaves to other. Types that know NumPy's arrays, and no others
+    (pandas' Timestamp), are given one, once they have refused ours; else Python would say that nothing is equal.
+
+    Args:
+        name: that of Python's operator.
+        swapped: whether self is the right operand, so that other has refused already.
+    """
+    method = getattr(type(other), f"__{name}__" if swapped else MIRRORED.get(name, f"__r{name}__"), None)
+    value = NotImplemented if method is None or swapped else method(other, self)
+    if value is not NotImplemented or type(self) is not ndarray or isinstance(other, Handle) or is_traced(self):
+        return value
+    array = self._host_()
+    value = NotImplemented if method is None else method(other, array)
+    if value is NotImplemented and swapped:
+        value = getattr(array, f"__r{name}__")(other)
+    return from_operator(value)
 
 
 def priority(x: Any) -> float:

@@ -13,7 +13,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy
 
@@ -45,7 +45,8 @@ from . import (
     subclasses,
 )
 from .array import Handle, borrow, ndarray
-from .host import PLAIN, public_module, unwrap
+from .host import PLAIN, fresh, public_module, unwrap
+from .overrides import numpys
 from .quick import quick
 
 KNOWN = PLAIN | {ndarray, numpy.ndarray, list, tuple, dict, slice, range}
@@ -111,10 +112,16 @@ class Dispatcher(FunctionBase):
                 value = other.__array_function__(self, tuple(kinds), args, kwargs)
             if value is not NotImplemented:
                 return value
-        self.refused(others)
+        return self.refused(others, args, kwargs)
 
-    def refused(self, others: list[Any]) -> NoReturn:
-        """Raise NumPy's error: all foreign types have returned NotImplemented."""
+    def refused(self, others: list[Any], args: Any, kwargs: Any) -> Any:
+        """What foreign types that have all returned NotImplemented make of NumPy's arrays in place of ours. Raises
+        NumPy's error where there are none."""
+        given, named, host = numpys(args), numpys(kwargs), self._to_host()
+        known = given is not args or named is not kwargs
+        if known and host is not self and not isinstance(kwargs.get("out"), Handle):
+            value = host(*given, **named)
+            return fresh(value) if type(value) is numpy.ndarray else value
         raise TypeError(
             f"no implementation found for '{numpy_name(self)}' on types that implement __array_function__: "
             f"{[type(o) for o in others]}"

@@ -23,7 +23,7 @@ from ..ops import elementwise, reductions
 from ..ops import shape as shape_ops
 from ..runtime.storage import lock
 from . import reduce, view_methods
-from .arithmetic import defers, from_operator
+from .arithmetic import defers, from_operator, left_to
 from .array import (
     HOST_VIEW,
     Handle,
@@ -432,8 +432,8 @@ def imatmul(self: Any, other: Any) -> Any:
 
 def ufunc_or_defer(name: str, self: Any, other: Any, swapped: bool = False) -> Any:
     given = type(other) in PLAIN or isinstance(other, (numpy.ndarray, list, tuple)) or type(other) is ndarray
-    if not given and not swapped and defers(self, other):
-        return NotImplemented
+    if not given and defers(self, other):
+        return left_to(name, self, other, swapped)
     call, pair = UFUNCS[name], (other, self) if swapped else (self, other)
     return at_line(call, *pair) if at_hand(self) else call(*pair)  # what is recorded tells of its own errors
 

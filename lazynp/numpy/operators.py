@@ -12,7 +12,7 @@ from ..config import config
 from ..runtime.storage import Storage, lock
 from ..speed import attach, native
 from . import subclasses
-from .arithmetic import BINARY, COMPARE, NDARRAY, UNARY, Host, array_of_list, defers, grows
+from .arithmetic import BINARY, COMPARE, NDARRAY, UNARY, Host, array_of_list, defers, grows, left_to
 from .array import ndarray, new_handle
 from .host import PLAIN, fresh
 from .overrides import has_protocol
@@ -21,6 +21,7 @@ from .ufunc import elementwise, write_result
 
 HOST = (numpy.generic, numpy.ndarray)
 SEQUENCES = (list, tuple)
+KNOWN = (*HOST, ndarray, *SEQUENCES)
 
 
 def foreign_operand(x: Any, self: Any, inplace: bool = False) -> Any:
@@ -63,7 +64,7 @@ def binary(name: str, short: str) -> None:
         if type(other) is not ndarray:
             given, other = other, foreign_operand(other, self)
             if other is NotImplemented:
-                return other
+                return left_to(short, self, given)
             if other is not given and type(given) not in SEQUENCES:
                 return host(self, other)  # Python asks the subclass first
         return elementwise(name, host, self, other)
@@ -76,6 +77,8 @@ def binary(name: str, short: str) -> None:
             other = other if has_protocol(self) else array_of_list(other)
         elif type(other) not in PLAIN and subclasses.is_theirs(other):
             return host(subclasses.from_numpy(other), self)
+        elif not isinstance(other, KNOWN) and defers(self, other):
+            return left_to(short, self, other, True)
         return elementwise(name, host, other, self)
 
     forward.__name__ = forward.__qualname__ = f"__{short}__"

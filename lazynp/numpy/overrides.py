@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy
 
-from .array import Handle, ndarray
+from .array import Handle, is_traced, ndarray
 from .calls import call_wrap
 from .host import PLAIN, fresh, like, to_host
 from .line_warnings import as_line
@@ -33,6 +34,21 @@ def has_hook(x: Any) -> bool:
         return kind is not ndarray
     space = getattr(kind.__array_wrap__, "__globals__", {})
     return not space.get("__name__", "").startswith("lazynp")
+
+
+def numpys(x: Any) -> Any:
+    """Arguments with NumPy's arrays for ours, where types that override a call have refused: they may know those, and
+    no others. The same object where there are none, or where they have no values."""
+    kind = type(x)
+    if kind is ndarray:
+        return x if is_traced(x) else x._host_()
+    if kind is dict:
+        named = {k: numpys(v) for k, v in x.items()}
+        return named if any([v is not x[k] for k, v in named.items()]) else x
+    if kind is not list and kind is not tuple:
+        return x
+    values = [numpys(v) for v in x]
+    return x if all(map(operator.is_, values, x)) else kind(values)
 
 
 class Probe(numpy.ndarray):
@@ -71,6 +87,10 @@ def ask(u: Any, method: str, foreign: list[Any], args: Any, kwargs: Any) -> Any:
         value = as_line(x.__array_ufunc__, u, method, *args, **kwargs)  # which may warn by a `stacklevel`
         if value is not NotImplemented:
             return value
+    given = numpys(args)
+    if given is not args and not kwargs.get("out") and not any(map(is_subclass, (*args, *foreign))):
+        value = getattr(u.host, method)(*given, **kwargs)
+        return fresh(value) if type(value) is numpy.ndarray else value
     types = ", ".join(repr(type(x).__name__) for x in (*args, *kwargs.get("out", ())))
     shown = "".join(f", {k}={v!r}" for k, v in kwargs.items())
     raise TypeError(
