@@ -6,6 +6,7 @@ What operators and ufunc calls have in common, once their operands are arrays of
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -84,21 +85,20 @@ def defers(self: Any, other: Any, inplace: bool = False) -> bool:
 
 
 def left_to(name: str, self: Any, other: Any, swapped: bool = False) -> Any:
-    """What an operation gives that an operator of self leaves to other. Types that know NumPy's arrays, and no others
-    (pandas' Timestamp), are given one, once they have refused ours; else Python would say that nothing is equal.
+    """What an operation gives that an operator of self leaves to other: NotImplemented, so that Python asks that. Types
+    of C modules, which ask for NumPy's type in C (pandas' Timestamp), are given NumPy's array where they refuse ours;
+    else Python would say that nothing is equal.
 
     Args:
         name: that of Python's operator.
         swapped: whether self is the right operand, so that other has refused already.
     """
     method = getattr(type(other), f"__{name}__" if swapped else MIRRORED.get(name, f"__r{name}__"), None)
-    value = NotImplemented if method is None or swapped else method(other, self)
-    if value is not NotImplemented or type(self) is not ndarray or isinstance(other, Handle) or is_traced(self):
-        return value
-    array = self._host_()
-    value = NotImplemented if method is None else method(other, array)
-    if value is NotImplemented and swapped:
-        value = getattr(array, f"__r{name}__")(other)
+    if method is None or isinstance(method, types.FunctionType) or type(self) is not ndarray or is_traced(self):
+        return NotImplemented
+    value = NotImplemented if swapped else method(other, self)
+    if value is NotImplemented and not isinstance(other, Handle):
+        value = method(other, self._host_())
     return from_operator(value)
 
 

@@ -432,8 +432,8 @@ def imatmul(self: Any, other: Any) -> Any:
 
 def ufunc_or_defer(name: str, self: Any, other: Any, swapped: bool = False) -> Any:
     given = type(other) in PLAIN or isinstance(other, (numpy.ndarray, list, tuple)) or type(other) is ndarray
-    if not given and defers(self, other):
-        return left_to(name, self, other, swapped)
+    if not given and not swapped and defers(self, other):
+        return left_to(name, self, other)
     call, pair = UFUNCS[name], (other, self) if swapped else (self, other)
     return at_line(call, *pair) if at_hand(self) else call(*pair)  # what is recorded tells of its own errors
 

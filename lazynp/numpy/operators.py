@@ -78,7 +78,9 @@ def binary(name: str, short: str) -> None:
         elif type(other) not in PLAIN and subclasses.is_theirs(other):
             return host(subclasses.from_numpy(other), self)
         elif not isinstance(other, KNOWN) and defers(self, other):
-            return left_to(short, self, other, True)
+            value = left_to(short, self, other, True)
+            if value is not NotImplemented:
+                return value
         return elementwise(name, host, other, self)
 
     forward.__name__ = forward.__qualname__ = f"__{short}__"
