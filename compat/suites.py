@@ -58,7 +58,14 @@ SUITES = {
         ("--ignore=control/tests/docstrings_test.py",),  # numpydoc reads them
     ),
     "emcee": Suite("Markov chains by ensembles", ("emcee/tests/unit",)),
+    "nibabel": Suite(
+        "images of brains",
+        tuple([f"nibabel/{part}" for part in ("tests", "freesurfer", "streamlines", "gifti", "nicom")]),
+    ),
     "numpy-financial": Suite("interest and returns", ("numpy_financial",)),
+    "pint": Suite("units", ("pint/testsuite",), ("--ignore=pint/testsuite/benchmarks",)),
+    "quantities": Suite("units, as a subclass of arrays", ("quantities",)),
+    "scikit-fuzzy": Suite("fuzzy logic", ("skfuzzy",)),
     "scikit-rf": Suite("microwave networks", ("skrf",)),
     "tensorly": Suite("decompositions of tensors", ("tensorly",), ("--ignore=tensorly/contrib/sparse",)),
     "transforms3d": Suite("rotations", ("transforms3d",)),
