@@ -170,6 +170,7 @@ def test_types_that_know_numpys_arrays_and_no_others(mode: str) -> None:
         u, f = ByUfunc(), ByFunction()
         assert x + u == u + x == lazynp.add(x, u) == ("add", "__call__")
         assert lazynp.add.outer(u, x) == ("add", "outer")
+        assert lazynp.add(u, x, where=x > 2) == ("add", "__call__")
         assert (x == u) == ("equal", "__call__") and x @ u == ("matmul", "__call__")
         assert lazynp.concatenate([x, f]) == "concatenate"
         assert lazynp.where(x > 2, x, f) == "where" and lazynp.dot(f, x) == "dot"

@@ -87,9 +87,10 @@ def ask(u: Any, method: str, foreign: list[Any], args: Any, kwargs: Any) -> Any:
         value = as_line(x.__array_ufunc__, u, method, *args, **kwargs)  # which may warn by a `stacklevel`
         if value is not NotImplemented:
             return value
-    given = numpys(args)
-    if given is not args and not kwargs.get("out") and not any(map(is_subclass, (*args, *foreign))):
-        value = getattr(u.host, method)(*given, **kwargs)
+    given, named = numpys(args), numpys(kwargs)
+    known = given is not args or named is not kwargs
+    if known and not kwargs.get("out") and not any(map(is_subclass, (*args, *foreign))):
+        value = getattr(u.host, method)(*given, **named)
         return fresh(value) if type(value) is numpy.ndarray else value
     types = ", ".join(repr(type(x).__name__) for x in (*args, *kwargs.get("out", ())))
     shown = "".join(f", {k}={v!r}" for k, v in kwargs.items())
