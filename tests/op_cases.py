@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp.ops import creation, elementwise, joining, reductions, scans, shape, transcendental
+from lazynp.ops import branches, creation, elementwise, joining, reductions, scans, shape, transcendental
 from lazynp.ops.ufuncs import ufuncs
 
 Arrays = tuple[Any, ...]
@@ -177,6 +177,12 @@ UFUNC_CASES = [
         lambda c, x, y: E_.where(c, x, y),
         mixed(lambda rng: (rng.random((3, 4)) < 0.5,), reals((3, 1), (4,))),
         lambda jax, jnp, c, x, y: jnp.where(c, x, y),
+    ),
+    Case(  # where it is false derivatives are not those of the value: tests/jax/test_branches.py
+        "taken",
+        lambda x, c: branches.taken(x, c),
+        mixed(reals((3, 4)), lambda rng: (np.ones((3, 1), bool),)),
+        lambda jax, jnp, x, c: jnp.where(c, x, jax.lax.stop_gradient(x)),
     ),
     Case(
         "clip",
