@@ -161,7 +161,7 @@ def where_taken(g: Node, hit: Node) -> Node:
 
 taken = Op(
     "taken",
-    VIEW,
+    LIBRARY,
     lambda x, hit: x,
     lambda xp, x, hit: x,
     partials=[lambda g, out, x, hit: where_taken(g, hit), None],
